@@ -1,0 +1,61 @@
+# A room is a folder of the repository and one library. Its link edges are the includes that it may use.
+
+# talc_room(NAME rooms... [LIBS outside libraries...] [HEADERS single headers of other rooms...])
+# A room with no source file yet is a library of headers.
+function(talc_room name)
+  cmake_parse_arguments(ARG "" "" "LIBS;HEADERS" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${name}/*.cpp)
+  list(FILTER sources EXCLUDE REGEX "/main\\.cpp$")
+  list(TRANSFORM ARG_UNPARSED_ARGUMENTS PREPEND talc_)
+  list(TRANSFORM ARG_LIBS PREPEND talc_lib_)
+  if(sources)
+    add_library(talc_${name} STATIC ${sources})
+    talc_ours(talc_${name})
+    target_link_libraries(talc_${name} PUBLIC ${ARG_UNPARSED_ARGUMENTS} ${ARG_LIBS})
+  else()
+    add_library(talc_${name} INTERFACE)
+    target_link_libraries(talc_${name} INTERFACE ${ARG_UNPARSED_ARGUMENTS} ${ARG_LIBS})
+  endif()
+endfunction()
+
+# talc_source_options(FILE options...): flags for one file, if it is there and the compiler is GCC.
+function(talc_source_options file)
+  if(EXISTS ${CMAKE_SOURCE_DIR}/${file} AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS "${ARGN}")
+  endif()
+endfunction()
+
+# talc_library(NAME rooms...): the objects of all these rooms in one archive.
+function(talc_library name)
+  add_library(${name} STATIC)
+  set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX)
+  target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR}/include)
+  foreach(room ${ARGN})
+    get_target_property(type talc_${room} TYPE)
+    if(type STREQUAL "STATIC_LIBRARY")
+      target_sources(${name} PRIVATE $<TARGET_OBJECTS:talc_${room}>)
+    endif()
+    # The outside libraries of the room, without the room's own archive.
+    get_target_property(links talc_${room} INTERFACE_LINK_LIBRARIES)
+    list(FILTER links INCLUDE REGEX "^talc_lib_")
+    target_link_libraries(${name} PUBLIC ${links})
+  endforeach()
+endfunction()
+
+# talc_program(TARGET NAME file ROOM room LIBRARY library): the room's main.cpp, if there is one.
+function(talc_program target)
+  cmake_parse_arguments(ARG "" "NAME;ROOM;LIBRARY" "" ${ARGN})
+  set(main ${CMAKE_SOURCE_DIR}/${ARG_ROOM}/main.cpp)
+  if(NOT EXISTS ${main})
+    return()
+  endif()
+  add_executable(${target} ${main})
+  talc_ours(${target})
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME ${ARG_NAME})
+  target_link_libraries(${target} PRIVATE talc_${ARG_ROOM} ${ARG_LIBRARY})
+  if(NOT TALC_SANITIZE)
+    # At a fixed address nothing is relocated at start-up: fewer pages are written and main is reached sooner.
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    target_link_options(${target} PRIVATE -no-pie)
+  endif()
+endfunction()
