@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""All tests, in order of speed: the include check, the tests of the test tools, unit tests, golden dumps, scripts
+under every engine. Ends with one line that counts them: `N passed, M failed`."""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as xml
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parent
+ROOT = TESTS.parent
+
+
+class Tally:
+    def __init__(self):
+        self.counts = {"passed": 0, "failed": 0, "skipped": 0}
+
+    def add(self, title: str, began: float, **counts: int) -> None:
+        for key, value in counts.items():
+            self.counts[key] += value
+        words = ", ".join(f"{value} {key}" for key, value in counts.items() if value or key == "passed")
+        print(f"== {title}: {words} ({time.monotonic() - began:.1f} s)", flush=True)
+
+
+def include_check(tally: Tally) -> None:
+    began = time.monotonic()
+    ok = subprocess.run([sys.executable, str(ROOT / "tools" / "check_includes.py")]).returncode == 0
+    tally.add("includes", began, passed=int(ok), failed=int(not ok))
+
+
+def tool_tests(tally: Tally) -> None:
+    began = time.monotonic()
+    done = subprocess.run([sys.executable, "-B", "-m", "unittest", "discover", "-s", str(TESTS / "selftest"), "-t",
+                           str(TESTS)], capture_output=True, text=True)
+    match = re.search(r"Ran (\d+) tests?", done.stderr)
+    ran = int(match[1]) if match else 0
+    bad = sum(int(count) for count in re.findall(r"(?:failures|errors)=(\d+)", done.stderr))
+    if done.returncode != 0:
+        print(done.stderr)
+        bad = max(bad, 1)
+    tally.add("test tools", began, passed=max(ran - bad, 0), failed=bad)
+
+
+def unit_tests(tally: Tally, build: Path, names: list[str]) -> None:
+    program = build / "talc_unit"
+    if not program.exists():
+        print("talc_unit was not built: no unit tests")
+        tally.add("unit tests", time.monotonic(), failed=0 if names else 1)
+        return
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="talc-test-") as folder:
+        report = Path(folder) / "report.xml"
+        command = [str(program), "-r", "junit", "-o", str(report)] + ([",".join(f"*{name}*" for name in names)] if names else [])
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=900)
+            status = done.returncode
+            noise = done.stdout + done.stderr
+        except subprocess.TimeoutExpired:
+            status, noise = -9, "the unit tests timed out"
+        try:
+            cases = xml.parse(report).getroot().iter("testcase")
+        except (OSError, xml.ParseError):
+            cases = []
+        results: dict[str, list[str]] = {}
+        for case in cases:
+            # Sections of a test come as rows of their own: a test has failed when one of them has.
+            name = case.get("name", "").split("/")[0]
+            problems = results.setdefault(name, [])
+            for problem in [*case.iter("failure"), *case.iter("error")]:
+                problems.append((problem.get("message") or "") + "\n" + (problem.text or ""))
+    failed = {name: problems for name, problems in results.items() if problems}
+    for name, problems in failed.items():
+        print(f"FAILED [unit] {name}\n" + "\n".join("    " + line for text in problems for line in text.split("\n")))
+    bad = len(failed)
+    nothing_matched = names and not results and status in (0, 2)
+    if status != 0 and bad == 0 and not nothing_matched:
+        print(f"FAILED [unit] the program ended with status {status}\n{noise[-4000:]}")
+        bad = 1
+    tally.add("unit tests", began, passed=len(results) - len(failed), failed=bad)
+
+
+def script_tests(tally: Tally, title: str, arguments: list[str]) -> None:
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="talc-test-") as folder:
+        summary = Path(folder) / "summary.json"
+        done = subprocess.run([sys.executable, "-B", str(TESTS / "run_scripts.py"), "--summary", str(summary),
+                               *arguments], stdout=subprocess.PIPE, text=True)
+        if summary.exists():
+            counts = json.loads(summary.read_text())
+            for line in done.stdout.split("\n")[:-2]:  # all but the line that counts
+                print(line)
+        else:
+            counts = {"passed": 0, "failed": 1, "skipped": 0}
+            print(done.stdout)
+    tally.add(title, began, **counts)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help="only unit tests, golden dumps and scripts with this in their name")
+    parser.add_argument("--build", default=str(ROOT / "build"))
+    parser.add_argument("--quick", action="store_true", help="leave out the slow engines")
+    parser.add_argument("--oracle", action="store_true", help="check the scripts' expectations against CPython, only")
+    parser.add_argument("--timeout", default="20")
+    options = parser.parse_args()
+    build = Path(options.build)
+    common = ["--talc", str(build / "talc"), "--timeout", options.timeout, *options.names]
+    tally = Tally()
+    if options.oracle:
+        script_tests(tally, "expectations against CPython", ["--oracle", *common])
+    else:
+        if not options.names:
+            include_check(tally)
+            tool_tests(tally)
+        unit_tests(tally, build, options.names)
+        if os.access(build / "talc", os.X_OK):
+            script_tests(tally, "golden dumps", ["--golden", *common])
+            for engine in ["interp"] if options.quick else ["interp", "gc-stress"]:
+                script_tests(tally, f"scripts, {engine}", ["--engine", engine, *common])
+        else:
+            print(f"{build}/talc was not built: no script tests")
+            tally.counts["failed"] += 1
+    counts = tally.counts
+    line = f"{counts['passed']} passed, {counts['failed']} failed"
+    print(line + (f", {counts['skipped']} skipped" if counts["skipped"] else ""))
+    return 1 if counts["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
