@@ -1,0 +1,39 @@
+#pragma once
+// What an engine's tensor code depends on besides its operands: defaults, modes, memory, random stream.
+#include <array>
+#include <functional>
+#include <memory>
+
+#include "tensor/device.hpp"
+#include "tensor/dtype.hpp"
+
+namespace talc::tensor {
+
+// The random stream: a key, and the number of random operators that have run.
+struct Generator {
+    uint64_t seed = 0;
+    uint64_t position = 0;
+    void reseed(uint64_t value) {
+        seed = value;
+        position = 0;
+    }
+};
+
+// Runs body(begin, end) over pieces of [0, count), each at least `grain` long, on as many threads as there are.
+using ParallelFor = std::function<void(int64_t count, int64_t grain, const std::function<void(int64_t, int64_t)>& body)>;
+
+// One for each engine; used by one thread at a time.
+struct Context {
+    DType default_float = DType::Float32;
+    Device default_device;
+    bool grad_enabled = true;
+    Generator generator;
+    std::shared_ptr<MemoryMeter> meter;  // null: unlimited
+    ParallelFor parallel_for;            // empty: everything on the calling thread
+    std::array<DeviceMemory*, 2> memories = {&cpu_memory(), nullptr};  // by DeviceType
+
+    // Fails when there is no such device.
+    DeviceMemory& memory(Device device) const;
+};
+
+}  // namespace talc::tensor

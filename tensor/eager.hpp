@@ -1,0 +1,36 @@
+#pragma once
+// Running operators at once, on tensors. Pure functions of their operands, but for the Write kind; gradients
+// are not recorded here (autograd/ wraps these).
+#include <span>
+
+#include "tensor/context.hpp"
+#include "tensor/ops.hpp"
+#include "tensor/tensor.hpp"
+#include "tensor/type_rules.hpp"
+
+namespace talc::tensor {
+
+using Tensors = std::span<const Tensor>;
+
+struct Inferred {
+    Dims shape;  // of every output
+    DTypes dtypes;
+    Device device;
+};
+// Checks operands, devices, dtypes and shapes by the operator's rules.
+Inferred infer(const Context& context, Op op, Tensors inputs, const Attrs& attrs);
+
+// Runs any operator of the table but leaves. `results` holds one tensor for each output.
+void run(Context& context, Op op, Tensors inputs, const Attrs& attrs, std::span<Tensor> results);
+// The same for operators with one output.
+Tensor run(Context& context, Op op, Tensors inputs, const Attrs& attrs = {});
+
+// Runs an operator into an existing tensor's elements, as `x += y` does: the result is broadcast and cast to it.
+// Bumps its storage's version. Operands may be `target` itself or overlap it.
+void run_into(Context& context, Op op, Tensors inputs, const Attrs& attrs, const Tensor& target);
+
+// The slow definition of every operator, element by element: what kernels and compiled code are compared with.
+void run_reference(Context& context, Op op, Tensors inputs, const Attrs& attrs, std::span<Tensor> results);
+Tensor run_reference(Context& context, Op op, Tensors inputs, const Attrs& attrs = {});
+
+}  // namespace talc::tensor

@@ -1,0 +1,49 @@
+#include "tensor/storage.hpp"
+
+#include "tensor/context.hpp"
+#include "tensor/error.hpp"
+
+namespace talc::tensor {
+
+Ref<Storage> Storage::allocate(size_t bytes, Device device, DeviceMemory& memory, std::shared_ptr<MemoryMeter> meter) {
+    Ref<Storage> storage(new Storage);
+    storage->device_ = device;
+    if (bytes == 0) return storage;
+    if (meter && !meter->reserve(bytes)) {
+        fail(ErrorKind::Memory, "a tensor of {} bytes on {} would pass the memory limit", bytes, to_string(device));
+    }
+    void* data = memory.allocate(bytes);
+    if (!data) {
+        if (meter) meter->release(bytes);
+        fail(ErrorKind::Memory, "out of memory: cannot allocate {} bytes on {}", bytes, to_string(device));
+    }
+    storage->data_ = data;
+    storage->bytes_ = bytes;
+    storage->memory_ = &memory;
+    storage->meter_ = std::move(meter);
+    return storage;
+}
+
+Ref<Storage> Storage::wrap(void* data, size_t bytes, Device device, bool read_only, std::function<void()> release) {
+    Ref<Storage> storage(new Storage);
+    storage->data_ = data;
+    storage->bytes_ = bytes;
+    storage->device_ = device;
+    storage->read_only_ = read_only;
+    storage->release_ = std::move(release);
+    return storage;
+}
+
+Storage::~Storage() {
+    if (memory_) memory_->deallocate(data_, bytes_);
+    if (meter_) meter_->release(bytes_);
+    if (release_) release_();
+}
+
+DeviceMemory& Context::memory(Device device) const {
+    DeviceMemory* found = memories[static_cast<size_t>(device.type)];
+    if (!found) fail("there is no device {} here", to_string(device));
+    return *found;
+}
+
+}  // namespace talc::tensor
