@@ -121,6 +121,7 @@ def main() -> int:
         unit_tests(tally, build, options.names)
         if os.access(build / "talc", os.X_OK):
             script_tests(tally, "golden dumps", ["--golden", *common])
+            script_tests(tally, "examples", ["--root", str(ROOT / "examples"), *common])
             for engine in ["interp"] if options.quick else ["interp", "gc-stress"]:
                 script_tests(tally, f"scripts, {engine}", ["--engine", engine, *common])
         else:
