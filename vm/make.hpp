@@ -31,6 +31,13 @@ Ptr<Native> make_native(Vm& vm, const NativeRow* row, Class* owner);
 Ptr<Iterator> make_iterator(Vm& vm, Class* cls, std::unique_ptr<IteratorState> state);  // cls: what type() shows
 Ptr<Foreign> make_foreign(Vm& vm, Class* cls, std::unique_ptr<ForeignState> state);
 
+// Instances of subclasses of builtin classes (cls->user), with room for attributes.
+Ref allocate_instance(Vm& vm, Class* cls);                     // empty Instance, List, Dict, Set, Exception by cls->instance_kind
+Ptr<Str> make_str_of(Vm& vm, Class* cls, std::string_view text);
+Ptr<Bytes> make_bytes_of(Vm& vm, Class* cls, std::string_view data);
+Ref make_int_of(Vm& vm, Class* cls, int64_t value);            // a BoxedInt unless cls is int or bool
+Ref make_float_of(Vm& vm, Class* cls, double value);
+
 // Lists
 void list_append(Vm& vm, List* list, Value item);
 void list_append(Vm& vm, List* list, Ref&& item);
