@@ -91,7 +91,11 @@ class Heap {
     void clear_all();
 
   private:
+#if defined(__SANITIZE_ADDRESS__)
+    static constexpr size_t kBuckets = 0;   // every block from malloc, so that the sanitizer sees its bounds
+#else
     static constexpr size_t kBuckets = 32;  // blocks of up to 512 bytes
+#endif
     struct Block { Block* next; };
     struct Chunk { Chunk* next; size_t size; };
 

@@ -1,5 +1,6 @@
 #pragma once
 // The heap objects' layouts. How they behave is in ops.hpp (by kind) and protocol.hpp (any value).
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -249,6 +250,7 @@ enum class Special : uint8_t {
 constexpr uint16_t kSlotsAtEnd = 0xFFFF;
 
 struct Class : GcObject {
+    Vm* vm;                          // the engine that owns it and, through it, every instance
     Str* name;
     Str* qualname;
     Class* base;                     // single inheritance; null for object
@@ -261,12 +263,11 @@ struct Class : GcObject {
     Namespace attributes;
     Shape* root_shape;               // of new instances
     Shape* dict_shape;               // of instances in dictionary mode
-    Value specials[static_cast<int>(Special::count)];  // cache of special methods, Undef: none
+    Cell** specials;                 // cells of special methods (null: none), valid for specials_epoch; made on demand
     uint32_t specials_epoch;
     void (*populate)(Vm&, Class*);   // fills attributes on the first look-up (builtin classes)
     Value doc;
     Str* module_name;
-    Slots slots;                     // unused by scripts; keeps Class uniform for __dict__
 };
 
 struct Instance : GcObject { Slots slots; };
@@ -321,6 +322,12 @@ struct ForeignState {
     virtual void traverse(Visitor&) {}
 };
 struct Foreign : GcObject { ForeignState* state; Slots slots; };
+
+// Bytes of the objects that end in their items (without the slots of a subclass).
+inline size_t round_up_16(size_t n) { return (n + 15) & ~size_t{15}; }
+inline size_t tuple_bytes(size_t count) { return offsetof(Tuple, items) + count * sizeof(Value); }
+inline size_t str_bytes(size_t capacity) { return round_up_16(offsetof(Str, data) + capacity + 1); }
+inline size_t bytes_bytes(size_t size) { return round_up_16(offsetof(Bytes, data) + size + 1); }
 
 template <class T> T* cast(Value v) { return static_cast<T*>(v.o); }
 template <class T> T* cast(Object* o) { return static_cast<T*>(o); }
