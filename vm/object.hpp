@@ -194,6 +194,7 @@ struct Args {
     Str* const* keyword_names = nullptr;  // **kwargs
     const Value* keyword_values = nullptr;
     size_t nkeywords = 0;
+    void* state = nullptr;             // of a host function (Native::state)
     Value operator[](size_t i) const { return values[i]; }
     bool has(size_t i) const { return !values[i].is_undef(); }
 };
@@ -219,8 +220,7 @@ struct Native : GcObject {
     Signature* signature;    // parsed on the first call
     Str* name;
     Class* owner;            // null for functions
-    // A host function (embedding): closure state, called instead of row->fn.
-    std::shared_ptr<void> state;
+    std::shared_ptr<void> state;   // of a host function; handed to row->fn in Args
 };
 
 struct BoundMethod : GcObject { Value function; Value self; };
