@@ -9,6 +9,9 @@
 #include "lang/code.hpp"
 #include "vm/value.hpp"
 
+// Layouts derive from Object, which makes offsetof conditionally supported; GCC and Clang support it.
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"
+
 namespace talc::vm {
 
 class Vm;
@@ -54,7 +57,7 @@ struct Str : Object {
     uint32_t size;       // bytes
     uint32_t length;     // code points
     uint32_t capacity;   // bytes that fit in data, the final 0 not counted
-    uint32_t unused;
+    uint32_t mark;       // not ASCII: byte offset of a code point looked at lately; aux says which (str.cpp)
     char data[1];        // always followed by a 0
 
     std::string_view view() const { return {data, size}; }
@@ -109,7 +112,8 @@ struct Dict : GcObject {
     size_t filled;       // entries used up, deleted ones included
     size_t capacity;     // of entries
     size_t mask;         // table size - 1; 0: no table yet
-    uint32_t version;    // changes when keys are added or removed (iteration checks it)
+    uint32_t version;    // changes when keys are added or removed
+    uint32_t usable;     // keys that may still be added before the table is rebuilt
 };
 
 enum class ViewOf : uint8_t { Keys, Values, Items };
@@ -129,6 +133,7 @@ struct Set : GcObject {
     size_t used;         // live
     size_t filled;       // live + deleted
     int64_t hash;        // frozenset; 0: not computed
+    size_t finger;       // where pop() goes on looking
     SetEntry small[8];
 };
 
@@ -320,6 +325,7 @@ struct ListIter : GcObject { List* list; size_t at; };
 struct ForeignState {
     virtual ~ForeignState() = default;
     virtual void traverse(Visitor&) {}
+    virtual void clear() {}          // drops the references that traverse shows, to break a cycle
 };
 struct Foreign : GcObject { ForeignState* state; Slots slots; };
 
