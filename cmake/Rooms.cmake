@@ -18,9 +18,9 @@ function(talc_room name)
   endif()
 endfunction()
 
-# talc_source_options(FILE options...): flags for one file, if it is there and the compiler is GCC.
+# talc_source_options(FILE options...): flags for one file, if the compiler is GCC.
 function(talc_source_options file)
-  if(EXISTS ${CMAKE_SOURCE_DIR}/${file} AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS "${ARGN}")
   endif()
 endfunction()
@@ -45,8 +45,8 @@ endfunction()
 # talc_program(TARGET NAME file ROOM room LIBRARY library): the room's main.cpp, if there is one.
 function(talc_program target)
   cmake_parse_arguments(ARG "" "NAME;ROOM;LIBRARY" "" ${ARGN})
-  set(main ${CMAKE_SOURCE_DIR}/${ARG_ROOM}/main.cpp)
-  if(NOT EXISTS ${main})
+  file(GLOB main CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${ARG_ROOM}/main.cpp)
+  if(NOT main)
     return()
   endif()
   add_executable(${target} ${main})

@@ -65,7 +65,8 @@ def run_process(command, stdin: bytes, env, timeout: float, cwd) -> Finished:
 def base_environment() -> dict[str, str]:
     env = {key: value for key, value in os.environ.items() if not key.startswith(("TALC_", "PYTHON"))}
     env.update(LC_ALL="C.UTF-8", NO_COLOR="1", PYTHONIOENCODING="utf-8", PYTHONHASHSEED="0")
-    env.setdefault("ASAN_OPTIONS", "exitcode=99:allocator_may_return_null=1")
+    # A leak check costs seconds in each process: run.py makes one for all scripts together.
+    env.setdefault("ASAN_OPTIONS", "exitcode=99:allocator_may_return_null=1:detect_leaks=0")
     env.setdefault("UBSAN_OPTIONS", "print_stacktrace=1:exitcode=99")
     return env
 

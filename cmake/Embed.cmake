@@ -1,0 +1,22 @@
+# Library modules written in Talc itself become part of the binary.
+
+# talc_embed(ROOM): the ROOM's .tc files, as the rows of ROOM/embedded.hpp.
+function(talc_embed room)
+  set(folder ${CMAKE_SOURCE_DIR}/${room})
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS ${folder}/*.tc)
+  get_target_property(type talc_${room} TYPE)
+  if(NOT type STREQUAL "STATIC_LIBRARY")
+    return()
+  endif()
+  set(output ${CMAKE_BINARY_DIR}/generated/${room}_embedded.cpp)
+  # The list itself is an input: a file that is gone must go from the binary too.
+  list(JOIN files "\n" listing)
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/${room}_embedded.txt CONTENT "${listing}" @ONLY)
+  add_custom_command(
+    OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} -DROOM=${room} -DFOLDER=${folder} -DLISTING=${CMAKE_BINARY_DIR}/generated/${room}_embedded.txt
+            -DOUTPUT=${output} -P ${CMAKE_SOURCE_DIR}/cmake/write_embedded.cmake
+    DEPENDS ${files} ${CMAKE_BINARY_DIR}/generated/${room}_embedded.txt ${CMAKE_SOURCE_DIR}/cmake/write_embedded.cmake
+    COMMENT "Embedding the Talc files of ${room}")
+  target_sources(talc_${room} PRIVATE ${output})
+endfunction()
