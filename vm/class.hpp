@@ -1,0 +1,22 @@
+#pragma once
+// Classes: making them, and looking up in them.
+#include "vm/object.hpp"
+
+namespace talc::vm {
+
+// A builtin class. `base` null only for object itself.
+Class* make_class(Vm& vm, std::string_view name, Class* base, Kind instance_kind);
+// A class statement or type(name, bases, namespace): attributes from a dict.
+Ptr<Class> build_class(Vm& vm, Value name, const Value* bases, size_t nbases, Dict* attributes, std::string_view qualname);
+// Fills a builtin class on its first use.
+inline void ensure_populated(Vm& vm, Class* cls) {
+    if (cls->populate) [[unlikely]] {
+        auto populate = cls->populate;
+        cls->populate = nullptr;
+        populate(vm, cls);
+    }
+}
+// A class attribute as seen through an instance (self) or, with self Undef, through the class: functions are bound.
+Ref bind_class_attr(Vm& vm, Value attribute, Value self, Class* cls);
+
+}  // namespace talc::vm
