@@ -78,12 +78,12 @@ struct List {
 template <class T>
 class ListBuilder {
   public:
-    explicit ListBuilder(Arena& arena) : arena_(arena) {}
+    explicit ListBuilder(Arena& arena) : arena_(&arena) {}
 
     void push(T value) {
         if (size_ == capacity_) {
             uint32_t capacity = capacity_ == 0 ? 4 : capacity_ * 2;
-            T* data = arena_.array<T>(capacity);
+            T* data = arena_->array<T>(capacity);
             if (size_ != 0) std::memcpy(static_cast<void*>(data), data_, size_ * sizeof(T));
             data_ = data;
             capacity_ = capacity;
@@ -96,7 +96,7 @@ class ListBuilder {
     List<T> finish() const { return {data_, size_}; }
 
   private:
-    Arena& arena_;
+    Arena* arena_;
     T* data_ = nullptr;
     uint32_t size_ = 0;
     uint32_t capacity_ = 0;
