@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""All tests, in order of speed: the include check, the tests of the test tools, unit tests, golden dumps, scripts
+"""All tests, in order of speed: the checks of the sources, the tests of the test tools, unit tests, golden dumps, scripts
 under every engine. Ends with one line that counts them: `N passed, M failed`."""
 
 import argparse
@@ -28,10 +28,10 @@ class Tally:
         print(f"== {title}: {words} ({time.monotonic() - began:.1f} s)", flush=True)
 
 
-def include_check(tally: Tally) -> None:
+def source_check(tally: Tally, title: str, tool: str) -> None:
     began = time.monotonic()
-    ok = subprocess.run([sys.executable, str(ROOT / "tools" / "check_includes.py")]).returncode == 0
-    tally.add("includes", began, passed=int(ok), failed=int(not ok))
+    ok = subprocess.run([sys.executable, "-B", str(ROOT / "tools" / tool)]).returncode == 0
+    tally.add(title, began, passed=int(ok), failed=int(not ok))
 
 
 def tool_tests(tally: Tally) -> None:
@@ -116,7 +116,8 @@ def main() -> int:
         script_tests(tally, "expectations against CPython", ["--oracle", *common])
     else:
         if not options.names:
-            include_check(tally)
+            source_check(tally, "includes", "check_includes.py")
+            source_check(tally, "style", "check_style.py")
             tool_tests(tally)
         unit_tests(tally, build, options.names)
         if os.access(build / "talc", os.X_OK):

@@ -8,6 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 import check_includes  # noqa: E402
+import check_style  # noqa: E402
 
 
 class CheckIncludes(unittest.TestCase):
@@ -52,6 +53,15 @@ class CheckIncludes(unittest.TestCase):
     def test_cycle(self):
         (self.root / "CMakeLists.txt").write_text("talc_room(a b)\ntalc_room(b a)\n")
         self.assertTrue(check_includes.check(self.root))
+
+
+class CheckStyle(unittest.TestCase):
+    def test_finds_what_it_should(self):
+        self.assertEqual(check_style.check_file("vm/a.hpp", "#pragma once\n"), [])
+        self.assertTrue(check_style.check_file("vm/a.hpp", "int x;\n"))
+        self.assertTrue(check_style.check_file("vm/a.cpp", "int x;"))
+        self.assertTrue(check_style.check_file("vm/a.cpp", "\n" * 901))
+        self.assertTrue(check_style.check_file("vm/a.cpp", "// " + "TO" + "DO\n"))
 
 
 if __name__ == "__main__":
