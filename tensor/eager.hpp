@@ -10,8 +10,6 @@
 
 namespace talc::tensor {
 
-using Tensors = std::span<const Tensor>;
-
 struct Inferred {
     Dims shape;  // of every output
     DTypes dtypes;

@@ -10,6 +10,8 @@ namespace talc::tensor {
 
 // Fresh, contiguous, contents undefined.
 Tensor empty(Context& context, const Dims& sizes, DType dtype, Device device = {});
+// The same with given strides, which must be dense.
+Tensor empty_strided(Context& context, Dims sizes, Dims strides, DType dtype, Device device = {});
 // A 0-dim tensor that takes part in promotion as a number of the language.
 Tensor number(Context& context, Scalar value);
 // A 0-dim tensor of the given dtype.

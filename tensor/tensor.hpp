@@ -105,4 +105,6 @@ class Tensor {
     Ref<TensorImpl> impl_;
 };
 
+using Tensors = std::span<const Tensor>;
+
 }  // namespace talc::tensor

@@ -191,4 +191,6 @@ DType operand_dtype(const TypeQuery& query, size_t i, DType result) {
     return result;
 }
 
+bool is_test(Op op) { return kRules[static_cast<size_t>(op)] == type_boolean; }
+
 }  // namespace talc::tensor

@@ -27,4 +27,7 @@ DTypes infer_dtypes(const TypeQuery& query);
 // concatenation computes. `result` is the dtype of its first output.
 DType operand_dtype(const TypeQuery& query, size_t i, DType result);
 
+// Gives bool whatever the dtypes of its operands.
+bool is_test(Op op);
+
 }  // namespace talc::tensor
