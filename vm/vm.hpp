@@ -1,10 +1,12 @@
 #pragma once
 // One engine's virtual machine: heap, classes, modules, frames, limits. Used by one thread at a time; only
 // interrupt() may come from another.
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -84,12 +86,31 @@ struct Host {
 
 // Tables given by the stdlib room, which knows all builtins.
 struct BuiltinTable {
-    const NativeRow* rows;
+    const NativeRow* rows;      // sorted by owner, then by name
     size_t count;
     // Makes the value of a builtin name that is not a plain function (True-like constants, types are found by themselves).
     Ref (*make_value)(Vm& vm, std::string_view name);
     // A module of the stdlib: creates it (native attributes and embedded Talc source); empty: no such module.
     Ref (*make_module)(Vm& vm, std::string_view name);
+
+    // The methods of a builtin class, the functions of a module ("": the builtin functions), sorted by name.
+    std::span<const NativeRow> rows_of(std::string_view owner) const {
+        auto [first, last] = std::equal_range(rows, rows + count, owner, ByOwner{});
+        return {first, last};
+    }
+    // One of them; null: none.
+    const NativeRow* find(std::string_view owner, std::string_view name) const {
+        std::span<const NativeRow> owned = rows_of(owner);
+        auto at = std::lower_bound(owned.begin(), owned.end(), name,
+                                   [](const NativeRow& row, std::string_view x) { return row.name < x; });
+        return at != owned.end() && at->name == name ? &*at : nullptr;
+    }
+
+  private:
+    struct ByOwner {
+        bool operator()(const NativeRow& row, std::string_view owner) const { return row.owner < owner; }
+        bool operator()(std::string_view owner, const NativeRow& row) const { return owner < row.owner; }
+    };
 };
 
 class Vm {
