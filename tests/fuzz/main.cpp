@@ -3,6 +3,7 @@
 // first ones are the scripts as they are.
 //   talc_fuzz --seeds FOLDER [--count N] [--seconds S] [--seed N] [--jobs N] [--out FOLDER]
 //   talc_fuzz --seeds FOLDER --seed N --show INDEX     prints that program;  --only INDEX  runs it
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -63,6 +64,12 @@ bool leaks_found() {
 #else
     return false;
 #endif
+}
+
+void send_stderr_to(const char* path) {
+    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    if (file < 0 || dup2(file, STDERR_FILENO) < 0) _exit(2);
+    close(file);
 }
 
 struct Worker {
@@ -144,7 +151,7 @@ class Fuzzer {
         worker.last_done = worker.progress->done;
         worker.pid = fork();
         if (worker.pid == 0) {
-            if (std::freopen(worker.log.c_str(), "w", stderr) == nullptr) _exit(2);
+            send_stderr_to(worker.log.c_str());
             work(*worker.progress, worker.next, options_.count, options_.jobs, options_.seconds - seconds_since(began_));
         }
     }
@@ -215,7 +222,7 @@ class Fuzzer {
         std::fflush(stdout);
         pid_t pid = fork();
         if (pid == 0) {
-            if (std::freopen("/dev/null", "w", stderr) == nullptr) _exit(2);
+            send_stderr_to("/dev/null");
             Progress progress;
             work(progress, first, last + 1, options_.jobs, 1e9);
         }

@@ -8,22 +8,44 @@ namespace talc::fuzz {
 
 namespace {
 
-// Text that a lexer, a parser or a virtual machine may stumble over.
+// Values at the edges of things; each stands where an expression may stand.
+constexpr std::string_view kValues[] = {
+    "9223372036854775807", "-9223372036854775808", "0", "-1", "1e308", "float('nan')", "float('inf')", "-0.0", "None",
+    "True", "''", "'\\ud800'", "'\xF0\x9F\x98\x80'", "b'\\x00'", "()", "[]", "{}", "set()", "...", "[[]] * 3", "{0: {}}",
+    "range(0)", "range(10**18)", "slice(None, None, -1)", "iter([1, 2])", "(x for x in range(3))", "lambda *a, **k: a",
+    "lambda: (yield)", "int", "str", "list", "dict", "tuple", "type", "object", "object()", "len", "print", "Exception",
+    "ValueError('x')", "StopIteration()", "NotImplemented", "property(len)", "super", "open", "enumerate([])",
+    "zip([1], [2])", "frozenset([1])", "'%s %d %*d' % (1, 2, 3, 4)", "'{0[a].b!r:{1}}'.format(1, 2)", "f'{1!r:>{5}}'",
+    "type('C', (), {})", "type('L', (list,), {})([1])", "object.__new__(int)", "sorted([3, 1], key=lambda x: -x)",
+    "[x for x in range(9) if x]", "{**{}, **{}}", "iter(int, 1)", "'a' * 1000000000", "[0] * 1000000000", "2 ** 62",
+    "(1 << 62)", "10 ** -3", "(lambda f: f(f))(lambda f: f(f))", "hash((1, 2))", "list(map(list, []))", "__name__",
+    "isinstance(1, (int, ()))", "[1, 2, 3].sort", "''.join", "{}.get", "print.__name__", "(1).__add__", "divmod(-7, 2)",
+};
+
+// Text that a lexer or a parser may stumble over.
 constexpr std::string_view kNasty[] = {
-    "9223372036854775807", "-9223372036854775808", "9223372036854775808", "0", "-1", "1e308", "1e-400", "float('nan')",
-    "float('inf')", "-0.0", "1_0", "0x", "0b2", "1__0", "''", "'''", "\"\"\"", "f'{", "f'{x!r:>{y}}'", "b'\\x'",
-    "'\\N{}'", "'\\ud800'", "\\\n", "\t", "\r", "\f", "\xEF\xBB\xBF", "\xC3\x28", "\xF0\x9F\x98\x80", "\xE2\x80\xA8",
-    "*", "**", "*a, *b", "...", ":=", "->", "!=", "<>", "@", "~", "!", "$", "?", "`", ";;", ": :", "()", "[]", "{}",
-    "[:]", "[::-1]", "[0:0] = ", "lambda *a, **k: 0", "lambda: (yield)", "yield", "yield from ()", "await x",
-    "del x", "global x", "nonlocal x", "return", "break", "continue", "raise", "import sys", "from math import *",
-    "try:\n    pass\nfinally:\n    pass\n", "with a as b, c as d:\n    pass\n", "while True:\n    break\n",
-    "class C(C): pass\n", "class L(list): pass\nx = L()\n", "def f(): return f()\nf()\n", "x = []; x.append(x); print(x)\n",
-    "d = {}; d[0] = d; print(d)\n", "print(*range(100))\n", "x = x\n", "() = ()\n", "[a, *b] = 1, 2\n",
-    "for x in x: x.append(x)\n", "assert 0, (1, 2)\n", "'%s %d %*d' % (1, 2, 3, 4)", "'{0[a].b!r:{1}}'.format(1, 2)",
-    "type('C', (), {})", "object.__new__(int)", "super()", "super().__init__()", "__class__", "__dict__",
-    "sorted([3, 1, 2], key=lambda x: -x)", "[x for x in range(9) if x]", "{**{}, **{}}", "f(*(), **{})",
-    "iter(int, 1)", "'a' * 1000000000", "[0] * 1000000000", "2 ** 62", "1 << 63", "-7 // 0", "10 ** -3", "range(10**18)",
-    "(lambda f: f(f))(lambda f: f(f))", "hash((1, [2]))", "next(iter([]))", "list(map(list, list))", "isinstance(1, (int, ()))",
+    "9223372036854775808", "1e-400", "1_0", "0x", "0b2", "1__0", "\'\'\'", "\"\"\"", "f'{", "b'\\x'", "'\\N{}'", "\\\n",
+    "\t", "\r", "\f", "\xEF\xBB\xBF", "\xC3\x28", "\xE2\x80\xA8", "*", "**", "*a, *b", ":=", "->", "!=", "<>", "@", "~",
+    "!", "$", "?", "`", ";;", ": :", "[:]", "[::-1]", "[0:0] = ", "yield", "yield from ()", "await x", "del x", "global x",
+    "nonlocal x", "return", "break", "continue", "raise", "async def", "match x:", "print x", "else:", "in", "is not",
+};
+
+// Statements that try a virtual machine.
+constexpr std::string_view kStatements[] = {
+    "import sys", "from math import *", "try:\n    pass\nfinally:\n    pass", "while True:\n    break",
+    "class C(C): pass", "class L(list): pass\nx = L()", "def f(): return f()\nf()", "x = []; x.append(x); print(x)",
+    "d = {}; d[0] = d; print(d)", "print(*range(100))", "x = x", "() = ()", "[a, *b] = 1, 2", "assert 0, (1, 2)",
+    "for x in [1, 2]: x = [x]", "l = [1, 2, 3]\nfor x in l: l.append(x)", "d = {1: 2}\nfor k in d: d[k + 1] = 0",
+    "def g():\n    try:\n        yield 1\n    finally:\n        yield 2\nfor x in g(): break",
+    "def g():\n    yield from g()\nnext(g())", "l = [3, 2, 1]\nl.sort(key=lambda x: l.clear() or x)",
+    "class A:\n    def __eq__(self, o): return self\n    def __hash__(self): return 1\nprint({A(): 1, A(): 2})",
+    "class A:\n    def __getattr__(self, n): return getattr(self, n + 'x')\nA().y",
+    "class A:\n    def __repr__(self): return repr(self)\nrepr(A())",
+    "class A:\n    def __iter__(self): return self\n    def __next__(self): raise StopIteration\nprint(list(A()))",
+    "class A:\n    def __len__(self): return -1\nlen(A())", "class A: pass\nA.x = A(); A.x.y = A; del A",
+    "try:\n    raise ValueError from KeyError()\nexcept ValueError as e:\n    e.__cause__ = e; raise",
+    "def f(n):\n    try:\n        return f(n + 1)\n    finally:\n        n\nf(0)", "del print", "len = 1", "while True: pass",
+    "a = b = []\na += a; b *= 3", "with 1: pass", "print(end=1)", "x = 'a'\nfor i in range(99): x += x",
 };
 
 constexpr std::string_view kMethods[] = {
@@ -37,6 +59,21 @@ constexpr std::string_view kMethods[] = {
 };
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || (c & 0x80); }
+
+enum class TokenClass { Name, Keyword, Literal, Operator, Bracket, Layout };
+
+TokenClass class_of(std::string_view token) {
+    static constexpr std::string_view kKeywords =
+        " and as assert break class continue def del elif else except finally for from global if import in is lambda "
+        "nonlocal not or pass raise return try while with yield ";
+    char c = token.empty() ? ' ' : token[0];
+    if (c == '\'' || c == '"' || std::isdigit(static_cast<unsigned char>(c))) return TokenClass::Literal;
+    if (c == ' ' || c == '#' || c == '\n') return TokenClass::Layout;
+    if (std::string_view("()[]{},:;").find(c) != std::string_view::npos) return TokenClass::Bracket;
+    if (!is_word(c)) return TokenClass::Operator;
+    if (token.size() < 9 && kKeywords.find(" " + std::string(token) + " ") != std::string_view::npos) return TokenClass::Keyword;
+    return TokenClass::Name;
+}
 
 // Rough tokens: words, strings, runs of blanks, single characters of the rest. Newlines stand alone.
 std::vector<std::string_view> scan(std::string_view text) {
@@ -172,18 +209,42 @@ void Corpus::mutate_tokens(Random& random, std::string& text) const {
     std::vector<std::string_view> tokens = scan(text);
     if (tokens.empty()) return;
     size_t at = random.below(tokens.size());
-    // Blanks and comments are the least interesting tokens to change.
-    for (int i = 0; i < 4 && (tokens[at][0] == ' ' || tokens[at][0] == '#'); i++) at = random.below(tokens.size());
+    // Names, literals and operators are the tokens to change; the rest is mostly blanks.
+    for (int i = 0; i < 8 && class_of(tokens[at]) == TokenClass::Layout; i++) at = random.below(tokens.size());
     size_t other = random.below(tokens.size());
+    for (int i = 0; i < 8 && class_of(tokens[at]) != class_of(tokens[other]); i++) other = random.below(tokens.size());
+    TokenClass kind = class_of(tokens[at]);
+    bool is_value = kind == TokenClass::Name || kind == TokenClass::Literal;
     std::string kept;  // owns what is no view of `text`
-    switch (random.below(7)) {
+    switch (random.below(10)) {
         case 0: tokens.erase(tokens.begin() + static_cast<ptrdiff_t>(at)); break;
         case 1: tokens.insert(tokens.begin() + static_cast<ptrdiff_t>(at), tokens[other]); break;
-        case 2: std::swap(tokens[at], tokens[other]); break;
-        case 3: tokens[at] = words_[random.below(words_.size())]; break;
-        case 4: tokens[at] = pick_one(random, kNasty); break;
+        case 2: tokens[at] = pick_one(random, kNasty); break;
+        case 3: tokens[at] = tokens[other]; break;
+        case 4: std::swap(tokens[at], tokens[other]); break;
         case 5:
-            for (size_t i = 0; i < tokens.size(); i++) {  // the next name after a dot, or any name
+        case 6:
+            if (is_value) {
+                kept = "(" + std::string(pick_one(random, kValues)) + ")";
+                tokens[at] = kept;
+            } else if (kind == TokenClass::Operator) {
+                static constexpr std::string_view kOperators[] = {"+", "-", "*", "/", "//", "%", "**", "@", "<", ">", "==",
+                                                                  "&", "|", "^", "<<", ">>", "in", "is", "and", "or"};
+                kept = " " + std::string(pick_one(random, kOperators)) + " ";
+                tokens[at] = kept;
+            }
+            break;
+        case 7: {  // another word of the same kind, from anywhere
+            for (int i = 0; i < 16; i++) {
+                const std::string& word = words_[random.below(words_.size())];
+                if (class_of(word) != kind) continue;
+                tokens[at] = word;
+                break;
+            }
+            break;
+        }
+        case 8:
+            for (size_t i = 0; i < tokens.size(); i++) {  // the next name after a dot
                 size_t j = (at + i) % tokens.size();
                 if (j > 0 && tokens[j - 1] == ".") {
                     tokens[j] = pick_one(random, kMethods);
@@ -191,8 +252,10 @@ void Corpus::mutate_tokens(Random& random, std::string& text) const {
                 }
             }
             break;
-        case 6:
-            kept = "(" + std::string(tokens[at]) + ")." + std::string(pick_one(random, kMethods)) + "()";
+        case 9:
+            if (!is_value) break;
+            kept = "(" + std::string(tokens[at]) + ")." + std::string(pick_one(random, kMethods));
+            if (!random.chance(4)) kept += random.chance(2) ? "()" : "(" + std::string(pick_one(random, kValues)) + ")";
             tokens[at] = kept;
             break;
     }
@@ -205,7 +268,7 @@ void Corpus::mutate_lines(Random& random, std::string& text) const {
     size_t at = random.below(lines.size());
     size_t other = random.below(lines.size());
     std::string kept;
-    switch (random.below(6)) {
+    switch (random.below(7)) {
         case 0: lines.erase(lines.begin() + static_cast<ptrdiff_t>(at)); break;
         case 1: lines.insert(lines.begin() + static_cast<ptrdiff_t>(at), lines[other]); break;
         case 2: std::swap(lines[at], lines[other]); break;
@@ -218,7 +281,13 @@ void Corpus::mutate_lines(Random& random, std::string& text) const {
             break;
         case 5: {
             const Seed& seed = pick(random);
-            kept = seed.blocks[random.below(seed.blocks.size())];
+            lines.insert(lines.begin() + static_cast<ptrdiff_t>(at), seed.blocks[random.below(seed.blocks.size())]);
+            break;
+        }
+        case 6: {  // at the indentation of the line that follows
+            std::string indent(lines[at].substr(0, std::min(lines[at].size(), lines[at].find_first_not_of(' '))));
+            for (std::string_view line : lines_of(pick_one(random, kStatements))) kept += indent + std::string(line);
+            kept += '\n';
             lines.insert(lines.begin() + static_cast<ptrdiff_t>(at), kept);
             break;
         }
@@ -232,7 +301,7 @@ std::string Corpus::make(Random& random, size_t limit) const {
     // Mostly a change or two: a program with many is only a syntax error.
     size_t changes = 1 + random.below(random.chance(5) ? 8 : 2);
     for (size_t i = 0; i < changes; i++) {
-        switch (random.below(8)) {
+        switch (random.below(10)) {
             case 0: mutate_bytes(random, text); break;
             case 1:
             case 2: mutate_lines(random, text); break;
