@@ -85,6 +85,21 @@ def unit_tests(tally: Tally, build: Path, names: list[str]) -> None:
     tally.add("unit tests", began, passed=len(results) - len(failed), failed=bad)
 
 
+def text_oracle(tally: Tally, build: Path) -> None:
+    """The text functions against the CPython that runs this, on random cases."""
+    driver = build / "text_driver"
+    if not driver.exists():
+        return
+    began = time.monotonic()
+    done = subprocess.run([sys.executable, "-B", str(TESTS / "text_oracle.py"), str(driver)], stdout=subprocess.PIPE,
+                          text=True)
+    if done.returncode != 0:
+        print(done.stdout)
+    skipped = "skipped" in done.stdout
+    tally.add("text functions against CPython", began, passed=int(done.returncode == 0 and not skipped),
+              failed=int(done.returncode != 0), skipped=int(skipped))
+
+
 def script_tests(tally: Tally, title: str, arguments: list[str]) -> None:
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="talc-test-") as folder:
@@ -120,6 +135,8 @@ def main() -> int:
             source_check(tally, "style", "check_style.py")
             tool_tests(tally)
         unit_tests(tally, build, options.names)
+        if not options.names:
+            text_oracle(tally, build)
         if os.access(build / "talc", os.X_OK):
             script_tests(tally, "golden dumps", ["--golden", *common])
             script_tests(tally, "examples", ["--root", str(ROOT / "examples"), *common])

@@ -1,7 +1,8 @@
 #pragma once
 // The growing output of every function here that makes text: `append_upper(out, s)`. Small results stay in
-// inline storage, so that a Buffer on the stack costs no allocation; growing never clears memory; and a size limit turns
-// "a" * huge style results into std::bad_alloc before any memory is taken (the VM reports it as MemoryError).
+// inline storage, so that a Buffer on the stack costs no allocation; growing never clears memory; and a size
+// limit turns "a" * huge style results into std::bad_alloc before any memory is taken (the VM reports it as
+// MemoryError).
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -78,7 +79,8 @@ class Buffer {
     char inline_[kInline];
 };
 
-// make(append_upper, s): the result of an append function as a std::string, for callers that do not care about speed.
+// make(append_upper, s): the result of an append function as a std::string, for callers that do not care
+// about speed.
 template <class Function, class... Args>
 std::string make(Function&& function, Args&&... args) {
     Buffer out;

@@ -22,7 +22,8 @@ std::string shown_code(char32_t c) {
 }
 
 Failure unknown_code(char32_t code, std::string_view type_name) {
-    return value_error(fmt::format("Unknown format code '{}' for object of type '{}'", shown_code(code), type_name));
+    return value_error(
+        fmt::format("Unknown format code '{}' for object of type '{}'", shown_code(code), type_name));
 }
 
 // Reads a spec code point by code point.
@@ -124,7 +125,8 @@ Result<FormatSpec> parse_format_spec(std::string_view text, FormatKind kind, std
     }
     if (spec.grouping != 0 && spec.type != 0 && !is_one_of(spec.type, "defgEG%F") &&
         !(spec.grouping == '_' && is_one_of(spec.type, "boxX"))) {
-        return value_error(fmt::format("Cannot specify '{}' with '{}'.", spec.grouping, shown_code(spec.type)));
+        return value_error(
+            fmt::format("Cannot specify '{}' with '{}'.", spec.grouping, shown_code(spec.type)));
     }
     return spec;
 }
@@ -169,7 +171,8 @@ void append_number(Buffer& out, const NumberParts& parts, const FormatSpec& spec
 }
 
 Status append_formatted(Buffer& out, int64_t value, const FormatSpec& spec, std::string_view type_name) {
-    if (is_one_of(spec.type, "eEfFgG%")) return append_formatted(out, static_cast<double>(value), spec, type_name);
+    if (is_one_of(spec.type, "eEfFgG%"))
+        return append_formatted(out, static_cast<double>(value), spec, type_name);
     if (!is_one_of(spec.type, "bcdoxXn")) return unknown_code(spec.type, type_name);
     if (spec.precision != -1) return value_error("Precision not allowed in integer format specifier");
     if (spec.no_negative_zero) {
@@ -190,7 +193,10 @@ Status append_formatted(Buffer& out, int64_t value, const FormatSpec& spec, std:
         append_number(out, parts, spec);
         return {};
     }
-    unsigned base = spec.type == 'b' ? 2 : spec.type == 'o' ? 8 : spec.type == 'x' || spec.type == 'X' ? 16 : 10;
+    unsigned base = spec.type == 'b'                       ? 2
+                    : spec.type == 'o'                     ? 8
+                    : spec.type == 'x' || spec.type == 'X' ? 16
+                                                           : 10;
     Buffer digits;
     append_magnitude(digits, magnitude_of(value), base, spec.type == 'X');
     parts.digits = digits;
@@ -214,12 +220,15 @@ Status append_formatted(Buffer& out, double value, const FormatSpec& spec, std::
             layout.type = spec.precision < 0 ? 'r' : 'g';
             layout.add_dot_0 = true;
             break;
-        case 'n': layout.type = 'g'; break;
+        case 'n':
+            layout.type = 'g';
+            break;
         case '%':
             layout.type = 'f';
             value *= 100;
             break;
-        default: layout.type = static_cast<char>(spec.type);
+        default:
+            layout.type = static_cast<char>(spec.type);
     }
     Buffer digits(out.limit());
     append_float(digits, value, layout);
@@ -241,7 +250,8 @@ Status append_formatted(Buffer& out, double value, const FormatSpec& spec, std::
     return {};
 }
 
-Status append_formatted(Buffer& out, std::string_view value, const FormatSpec& spec, std::string_view type_name) {
+Status append_formatted(Buffer& out, std::string_view value, const FormatSpec& spec,
+                        std::string_view type_name) {
     if (spec.type != 's') return unknown_code(spec.type, type_name);
     if (spec.sign == ' ') return value_error("Space not allowed in string format specifier");
     if (spec.sign != 0) return value_error("Sign not allowed in string format specifier");
@@ -253,7 +263,8 @@ Status append_formatted(Buffer& out, std::string_view value, const FormatSpec& s
     if (spec.precision >= 0 && static_cast<uint64_t>(spec.precision) < value.size()) {
         value = value.substr(0, byte_offset(value, static_cast<size_t>(spec.precision)));
     }
-    // Bytes are at least code points: a width that the bytes do not exceed is the only one worth counting for.
+    // Bytes are at least code points: a width that the bytes do not exceed is the only one worth counting
+    // for.
     size_t padding = 0;
     if (spec.width > 0) {
         size_t size = code_point_count(value);

@@ -141,23 +141,25 @@ Result<FieldStart> FieldNumbering::begin(std::string_view field) {
     Mode wanted = automatic ? Mode::Automatic : Mode::Manual;
     if (mode_ == Mode::Unknown) mode_ = wanted;
     if (mode_ != wanted) {
-        return value_error(automatic
-                               ? "cannot switch from manual field specification to automatic field numbering"
-                               : "cannot switch from automatic field numbering to manual field specification");
+        return value_error(
+            automatic ? "cannot switch from manual field specification to automatic field numbering"
+                      : "cannot switch from automatic field numbering to manual field specification");
     }
     if (automatic) start.index = next_++;
     return start;
 }
 
 Failure index_out_of_range(int64_t index) {
-    return {ErrorKind::IndexError, fmt::format("Replacement index {} out of range for positional args tuple", index)};
+    return {ErrorKind::IndexError,
+            fmt::format("Replacement index {} out of range for positional args tuple", index)};
 }
 
 Failure unknown_conversion(char32_t conversion) {
     if (conversion > 32 && conversion < 127) {
         return value_error(fmt::format("Unknown conversion specifier {}", static_cast<char>(conversion)));
     }
-    return value_error(fmt::format("Unknown conversion specifier \\x{:x}", static_cast<uint32_t>(conversion)));
+    return value_error(
+        fmt::format("Unknown conversion specifier \\x{:x}", static_cast<uint32_t>(conversion)));
 }
 
 }  // namespace talc::text

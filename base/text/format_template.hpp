@@ -1,11 +1,14 @@
 #pragma once
-// str.format templates: "{0.name[key]!r:>{width}}". TemplateReader gives piece after piece; for each field the VM does:
+// str.format templates: "{0.name[key]!r:>{width}}". TemplateReader gives piece after piece; for each field
+// the VM does:
 //
-//   1. numbering.begin(piece.field): the argument by index or name (errors: IndexError index_out_of_range(), KeyError
+//   1. numbering.begin(piece.field): the argument by index or name (errors: IndexError index_out_of_range(),
+//   KeyError
 //      with the name; for format_map an index is the ValueError kPositionalInFormatMap).
 //   2. path.next() until it gives a step of kind End: getattr or getitem for each step.
 //   3. piece.conversion: 'r' 's' 'a', 0 for none; anything else the ValueError unknown_conversion().
-//   4. the spec: when piece.nested, expand it as a template of its own, with the same numbering and one level less depth (depth
+//   4. the spec: when piece.nested, expand it as a template of its own, with the same numbering and one level
+//   less depth (depth
 //      starts at kTemplateDepth; a template at depth 0 is the ValueError kTemplateTooDeep).
 //   5. format(value, spec).
 #include <cstdint>
@@ -22,7 +25,7 @@ inline constexpr std::string_view kPositionalInFormatMap = "Format string contai
 struct TemplatePiece {
     std::string_view literal;  // comes before the field
     bool has_field = false;
-    bool nested = false;       // the spec holds fields itself
+    bool nested = false;  // the spec holds fields itself
     char32_t conversion = 0;
     std::string_view field;
     std::string_view spec;
@@ -64,7 +67,8 @@ struct FieldStart {
     FieldPath path;
 };
 
-// Counts "{}" fields and refuses to mix them with "{0}"; one for a whole format() call, nested specs included.
+// Counts "{}" fields and refuses to mix them with "{0}"; one for a whole format() call, nested specs
+// included.
 class FieldNumbering {
   public:
     Result<FieldStart> begin(std::string_view field);

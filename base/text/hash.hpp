@@ -1,6 +1,6 @@
 #pragma once
-// hash() as pure functions. Numbers, tuples and frozensets hash as in CPython (equal numbers of different types hash alike);
-// text hashes by XXH3 without a seed, so that it is the same in every run.
+// hash() as pure functions. Numbers, tuples and frozensets hash as in CPython (equal numbers of different
+// types hash alike); text hashes by XXH3 without a seed, so that it is the same in every run.
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +23,8 @@ int64_t hash_float(double value, int64_t nan_identity = 0);
 
 // hash() of an object that is compared by identity.
 inline int64_t hash_pointer(const void* pointer) {
-    auto hash = static_cast<int64_t>(std::rotr(static_cast<uint64_t>(reinterpret_cast<uintptr_t>(pointer)), 4));
+    auto hash =
+        static_cast<int64_t>(std::rotr(static_cast<uint64_t>(reinterpret_cast<uintptr_t>(pointer)), 4));
     return hash == -1 ? -2 : hash;
 }
 

@@ -50,12 +50,16 @@ unsigned base_of_prefix(std::string_view s) {
     if (s.size() < 2 || s[0] != '0') return 0;
     switch (s[1]) {
         case 'x':
-        case 'X': return 16;
+        case 'X':
+            return 16;
         case 'o':
-        case 'O': return 8;
+        case 'O':
+            return 8;
         case 'b':
-        case 'B': return 2;
-        default: return 0;
+        case 'B':
+            return 2;
+        default:
+            return 0;
     }
 }
 
@@ -114,7 +118,8 @@ bool is_decimal_number(std::string_view s) {
     return i == s.size();
 }
 
-// Whether a decimal number that no double can hold is too large, not too small: the place of its first digit decides.
+// Whether a decimal number that no double can hold is too large, not too small: the place of its first digit
+// decides.
 bool is_huge(std::string_view s) {
     size_t e = s.find_first_of("eE");
     std::string_view digits = s.substr(0, e);

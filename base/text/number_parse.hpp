@@ -1,6 +1,6 @@
 #pragma once
-// Text to numbers: int(s, base), float(s), float.fromhex(s). Surrounding whitespace, underscores between digits and decimal
-// digits of any script are accepted, as CPython does.
+// Text to numbers: int(s, base), float(s), float.fromhex(s). Surrounding whitespace, underscores between
+// digits and decimal digits of any script are accepted, as CPython does.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -23,7 +23,8 @@ ParsedInt parse_int(std::string_view s, unsigned base = 10);
 // The ValueError of int(s, base): "invalid literal for int() with base 10: 'x'".
 std::string invalid_int_message(std::string_view s, unsigned base);
 
-// Nothing when s is no number: the ValueError is invalid_float_message(s), "could not convert string to float: 'x'".
+// Nothing when s is no number: the ValueError is invalid_float_message(s), "could not convert string to
+// float: 'x'".
 std::optional<double> parse_float(std::string_view s);
 std::string invalid_float_message(std::string_view s);
 

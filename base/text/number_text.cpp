@@ -11,7 +11,8 @@ namespace talc::text {
 
 namespace {
 
-// The significant digits of a finite number: 0.d1d2d3... * 10^point. `text` lies in the caller's scratch buffer.
+// The significant digits of a finite number: 0.d1d2d3... * 10^point. `text` lies in the caller's scratch
+// buffer.
 struct Digits {
     std::string_view text;
     int point = 0;
@@ -136,10 +137,12 @@ void append_fixed(Buffer& out, double value, const FloatLayout& layout) {
 void append_with_exponent(Buffer& out, double value, const FloatLayout& layout, char letter) {
     int asked = std::min(layout.precision, kMostDigits);
     char scratch[kMostDigits + 16];
-    char* end = std::to_chars(scratch, std::end(scratch), std::fabs(value), std::chars_format::scientific, asked).ptr;
+    char* end =
+        std::to_chars(scratch, std::end(scratch), std::fabs(value), std::chars_format::scientific, asked).ptr;
     Digits d = take_apart(scratch, end);
     bool negative = std::signbit(value) && !(layout.no_negative_zero && all_zeros(d.text));
-    append_general(out, negative, d, true, static_cast<size_t>(layout.precision) + 1, false, layout.alternate, letter);
+    append_general(out, negative, d, true, static_cast<size_t>(layout.precision) + 1, false, layout.alternate,
+                   letter);
 }
 
 void append_significant(Buffer& out, double value, const FloatLayout& layout, char letter) {
@@ -147,7 +150,8 @@ void append_significant(Buffer& out, double value, const FloatLayout& layout, ch
     int asked = std::min(precision, kMostDigits);
     char scratch[kMostDigits + 16];
     char* end =
-        std::to_chars(scratch, std::end(scratch), std::fabs(value), std::chars_format::scientific, asked - 1).ptr;
+        std::to_chars(scratch, std::end(scratch), std::fabs(value), std::chars_format::scientific, asked - 1)
+            .ptr;
     Digits d = take_apart(scratch, end);
     d.text = without_trailing_zeros(d.text);
     bool negative = std::signbit(value) && !(layout.no_negative_zero && all_zeros(d.text));
@@ -243,19 +247,24 @@ void append_float(Buffer& out, double value, const FloatLayout& layout) {
     }
     switch (layout.type) {
         case 'f':
-        case 'F': return append_fixed(out, value, layout);
+        case 'F':
+            return append_fixed(out, value, layout);
         case 'e':
-        case 'E': return append_with_exponent(out, value, layout, layout.type);
+        case 'E':
+            return append_with_exponent(out, value, layout, layout.type);
         case 'g':
-        case 'G': return append_significant(out, value, layout, upper ? 'E' : 'e');
-        default: break;
+        case 'G':
+            return append_significant(out, value, layout, upper ? 'E' : 'e');
+        default:
+            break;
     }
     char scratch[kFloatChars];
-    char* end = std::to_chars(scratch, std::end(scratch), std::fabs(value), std::chars_format::scientific).ptr;
+    char* end =
+        std::to_chars(scratch, std::end(scratch), std::fabs(value), std::chars_format::scientific).ptr;
     Digits d = take_apart(scratch, end);
     bool negative = std::signbit(value) && !(layout.no_negative_zero && value == 0);
-    append_general(out, negative, d, d.point > 16 || d.point <= -4, d.text.size(), layout.add_dot_0, layout.alternate,
-                   'e');
+    append_general(out, negative, d, d.point > 16 || d.point <= -4, d.text.size(), layout.add_dot_0,
+                   layout.alternate, 'e');
 }
 
 void append_float_hex(Buffer& out, double value) {
@@ -286,12 +295,15 @@ Result<double> round_to_digits(double value, int64_t digits) {
     if (digits >= 0) {
         // From 2^52 on there is no fraction to round.
         if (size >= 4503599627370496.0) return value;
-        end = std::to_chars(scratch, std::end(scratch), size, std::chars_format::fixed, static_cast<int>(digits)).ptr;
+        end = std::to_chars(scratch, std::end(scratch), size, std::chars_format::fixed,
+                            static_cast<int>(digits))
+                  .ptr;
     } else {
-        // The exact digits tell which power of ten leads, and whether a number without digits left of the rounding
-        // place is above half a unit (exactly half goes to the even 0).
+        // The exact digits tell which power of ten leads, and whether a number without digits left of the
+        // rounding place is above half a unit (exactly half goes to the even 0).
         if (size == 0) return value;
-        end = std::to_chars(scratch, std::end(scratch), size, std::chars_format::scientific, kMostDigits - 16).ptr;
+        end = std::to_chars(scratch, std::end(scratch), size, std::chars_format::scientific, kMostDigits - 16)
+                  .ptr;
         Digits exact = take_apart(scratch, end);
         int64_t kept = exact.point + digits;
         if (kept < 0) return 0.0 * value;

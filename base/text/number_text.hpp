@@ -45,7 +45,8 @@ void append_float(Buffer& out, double value, const FloatLayout& layout);
 // float.hex()
 void append_float_hex(Buffer& out, double value);
 
-// round(value, digits): correctly rounded, ties to even in decimal. OverflowError when the result is too large.
+// round(value, digits): correctly rounded, ties to even in decimal. OverflowError when the result is too
+// large.
 Result<double> round_to_digits(double value, int64_t digits);
 
 // round(value) as a float with an integer value, ties to even.
@@ -54,8 +55,8 @@ double round_half_even(double value);
 // float.is_integer()
 bool is_integer(double value);
 
-// float.as_integer_ratio() in lowest terms. Errors: OverflowError / ValueError with CPython's message for inf and nan, and
-// OverflowError when the numerator or denominator does not fit in 64 bits.
+// float.as_integer_ratio() in lowest terms. Errors: OverflowError / ValueError with CPython's message for inf
+// and nan, and OverflowError when the numerator or denominator does not fit in 64 bits.
 struct Ratio {
     int64_t numerator = 0;
     int64_t denominator = 1;

@@ -72,12 +72,23 @@ bool PercentReader::conversion(PercentSpec& spec) {
     }
     for (bool more = true; more && at_ < end_;) {
         switch (*at_) {
-            case '-': spec.left = true; break;
-            case '+': spec.plus = true; break;
-            case ' ': spec.blank = true; break;
-            case '#': spec.alternate = true; break;
-            case '0': spec.zero = true; break;
-            default: more = false;
+            case '-':
+                spec.left = true;
+                break;
+            case '+':
+                spec.plus = true;
+                break;
+            case ' ':
+                spec.blank = true;
+                break;
+            case '#':
+                spec.alternate = true;
+                break;
+            case '0':
+                spec.zero = true;
+                break;
+            default:
+                more = false;
         }
         if (more) ++at_;
     }
@@ -121,7 +132,8 @@ Failure needs_number(const PercentSpec& spec, std::string_view type_name) {
 namespace {
 
 size_t missing(const PercentSpec& spec, size_t size) {
-    return spec.width > 0 && static_cast<uint64_t>(spec.width) > size ? static_cast<size_t>(spec.width) - size : 0;
+    return spec.width > 0 && static_cast<uint64_t>(spec.width) > size ? static_cast<size_t>(spec.width) - size
+                                                                      : 0;
 }
 
 // Sign and prefix go in front of zeros but behind spaces.
@@ -147,7 +159,8 @@ Status append_percent_int(Buffer& out, const PercentSpec& spec, int64_t value) {
     Buffer digits;
     append_magnitude(digits, magnitude_of(value), base, spec.type == 'X');
     char prefix[2] = {'0', static_cast<char>(spec.type)};
-    std::string_view shown_prefix = spec.alternate && base != 10 ? std::string_view(prefix, 2) : std::string_view();
+    std::string_view shown_prefix =
+        spec.alternate && base != 10 ? std::string_view(prefix, 2) : std::string_view();
     size_t wanted = spec.precision > 0 ? static_cast<size_t>(spec.precision) : 0;
     size_t zeros = wanted > digits.size() ? wanted - digits.size() : 0;
     append_signed(out, spec, value < 0, shown_prefix, zeros, digits);
@@ -159,7 +172,8 @@ void append_percent_float(Buffer& out, const PercentSpec& spec, double value) {
     layout.type = static_cast<char>(spec.type);
     layout.alternate = spec.alternate;
     if (spec.precision >= 0) {
-        layout.precision = static_cast<int>(std::min<int64_t>(spec.precision, std::numeric_limits<int>::max() - 3));
+        layout.precision =
+            static_cast<int>(std::min<int64_t>(spec.precision, std::numeric_limits<int>::max() - 3));
     }
     Buffer digits(out.limit());
     append_float(digits, value, layout);

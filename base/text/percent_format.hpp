@@ -1,19 +1,21 @@
 #pragma once
-// printf-style formatting: "..." % args. PercentReader takes the template apart piece by piece, in the order in which
-// CPython looks at the arguments, so that errors come in the same order too. For each conversion the VM does:
+// printf-style formatting: "..." % args. PercentReader takes the template apart piece by piece, in the order
+// in which CPython looks at the arguments, so that errors come in the same order too. For each conversion the
+// VM does:
 //
-//   1. spec.has_key: args must be a mapping, else TypeError kNeedsMapping; then, if !spec.error.ok() and spec.error_in_key,
+//   1. spec.has_key: args must be a mapping, else TypeError kNeedsMapping; then, if !spec.error.ok() and
+//   spec.error_in_key,
 //      raise spec.error; then look the key up. (A '*' after a key always fails with kTooFewArguments.)
 //   2. spec.width_from_args: take an argument; not an int: TypeError kStarWantsInt; set_width(). The same for
 //      precision_from_args and set_precision().
 //   3. raise spec.error if it is not ok().
 //   4. take the argument (none left: TypeError kTooFewArguments), and by spec.type:
 //      s r a       append_percent_text(str(x) / repr(x) / ascii(x))
-//      d i u       an int, or a float truncated by float_to_int; else TypeError needs_number()  -> append_percent_int
-//      o x X       an int; else TypeError needs_number()                                        -> append_percent_int
-//      e E f F g G a number, as a double; else TypeError "must be real number, not str"         -> append_percent_float
-//      c           an int or a str of length 1; else TypeError kNeedsChar                       -> append_percent_char / _text
-//      other       ValueError unsupported()
+//      d i u       an int, or a float truncated by float_to_int; else TypeError needs_number()  ->
+//      append_percent_int o x X       an int; else TypeError needs_number() -> append_percent_int e E f F g G
+//      a number, as a double; else TypeError "must be real number, not str"         -> append_percent_float
+//      c           an int or a str of length 1; else TypeError kNeedsChar                       ->
+//      append_percent_char / _text other       ValueError unsupported()
 //   5. at the end, arguments left over and no mapping: TypeError kTooManyArguments.
 #include <cstdint>
 #include <string_view>
@@ -52,9 +54,11 @@ struct PercentSpec {
 
 class PercentReader {
   public:
-    explicit PercentReader(std::string_view text) : begin_(text.data()), at_(begin_), end_(begin_ + text.size()) {}
+    explicit PercentReader(std::string_view text)
+        : begin_(text.data()), at_(begin_), end_(begin_ + text.size()) {}
 
-    // The next stretch of literal text ("%%" is a stretch of its own: "%"); empty at a conversion and at the end.
+    // The next stretch of literal text ("%%" is a stretch of its own: "%"); empty at a conversion and at the
+    // end.
     std::string_view literal();
     // Whether a conversion follows; reads it into `spec`. False at the end of the template.
     bool conversion(PercentSpec& spec);

@@ -12,15 +12,20 @@ constexpr char kHex[] = "0123456789abcdef";
 void append_hex_escape(Buffer& out, char letter, unsigned digits, char32_t c) {
     out.push_back('\\');
     out.push_back(letter);
-    for (int shift = static_cast<int>(digits - 1) * 4; shift >= 0; shift -= 4) out.push_back(kHex[(c >> shift) & 15]);
+    for (int shift = static_cast<int>(digits - 1) * 4; shift >= 0; shift -= 4)
+        out.push_back(kHex[(c >> shift) & 15]);
 }
 
 void append_escape(Buffer& out, char32_t c) {
     switch (c) {
-        case '\t': return out.append("\\t");
-        case '\n': return out.append("\\n");
-        case '\r': return out.append("\\r");
-        default: break;
+        case '\t':
+            return out.append("\\t");
+        case '\n':
+            return out.append("\\n");
+        case '\r':
+            return out.append("\\r");
+        default:
+            break;
     }
     if (c <= 0xFF) return append_hex_escape(out, 'x', 2, c);
     if (c <= 0xFFFF) return append_hex_escape(out, 'u', 4, c);

@@ -9,8 +9,8 @@ namespace talc::text {
 
 namespace {
 
-// memchr for the first byte is unbeaten while that byte is rare; when it keeps hitting in vain, memmem takes over, which is
-// linear whatever the text.
+// memchr for the first byte is unbeaten while that byte is rare; when it keeps hitting in vain, memmem takes
+// over, which is linear whatever the text.
 const char* find_bytes(const char* at, const char* end, std::string_view sub) {
     const size_t size = sub.size();
     if (static_cast<size_t>(end - at) < size) return nullptr;
@@ -32,7 +32,8 @@ void append_interleaved(Buffer& out, std::string_view s, std::string_view to, ui
     const char* p = s.data();
     const char* end = p + s.size();
     while (limit > 0 && p < end) {
-        size_t n = unit == Unit::Byte ? 1 : std::min<size_t>(sequence_length(*p), static_cast<size_t>(end - p));
+        size_t n =
+            unit == Unit::Byte ? 1 : std::min<size_t>(sequence_length(*p), static_cast<size_t>(end - p));
         out.append(to);
         out.append(std::string_view(p, n));
         p += n;
@@ -112,8 +113,8 @@ int64_t rfind_index(std::string_view s, size_t length, std::string_view sub, int
     return part ? index_in(*part, rfind(part->text, sub), length == s.size()) : -1;
 }
 
-bool append_replaced(Buffer& out, std::string_view s, std::string_view from, std::string_view to, int64_t limit,
-                     Unit unit) {
+bool append_replaced(Buffer& out, std::string_view s, std::string_view from, std::string_view to,
+                     int64_t limit, Unit unit) {
     uint64_t left = limit < 0 ? UINT64_MAX : static_cast<uint64_t>(limit);
     if (left == 0) return false;
     if (from.empty()) {

@@ -60,7 +60,9 @@ class CharSet {
     bool bytes_;
 };
 
-std::string_view between(const char* begin, const char* end) { return {begin, static_cast<size_t>(end - begin)}; }
+std::string_view between(const char* begin, const char* end) {
+    return {begin, static_cast<size_t>(end - begin)};
+}
 
 }  // namespace
 
@@ -120,10 +122,12 @@ void split_space(Pieces& pieces, std::string_view s, int64_t limit, Space space)
         if (p == end) return;
         if (left-- == 0) return pieces.push_back(between(p, end));
         const char* first = p;
-        // Continuation bytes are no whitespace by themselves, so stepping by bytes is safe once a lead byte was refused.
+        // Continuation bytes are no whitespace by themselves, so stepping by bytes is safe once a lead byte
+        // was refused.
         do {
             ++p;
-        } while (p < end && (is_continuation(*p) && space == Space::Text ? true : space_at(p, end, space) == 0));
+        } while (p < end &&
+                 (is_continuation(*p) && space == Space::Text ? true : space_at(p, end, space) == 0));
         pieces.push_back(between(first, p));
     }
 }
@@ -157,8 +161,10 @@ void split_at(Pieces& pieces, std::string_view s, std::string_view separator, in
     const char* end = p + s.size();
     if (separator.size() == 1) {
         while (left-- > 0) {
-            auto* hit = p == end ? nullptr
-                                 : static_cast<const char*>(std::memchr(p, separator[0], static_cast<size_t>(end - p)));
+            auto* hit =
+                p == end
+                    ? nullptr
+                    : static_cast<const char*>(std::memchr(p, separator[0], static_cast<size_t>(end - p)));
             if (hit == nullptr) break;
             pieces.push_back(between(p, hit));
             p = hit + 1;

@@ -1,8 +1,9 @@
 #pragma once
-// Taking text apart and putting it together: strip, split, splitlines, join. All pieces are views into the argument.
-// `pieces` is appended to, so that a caller can keep one vector and reuse its memory.
+// Taking text apart and putting it together: strip, split, splitlines, join. All pieces are views into the
+// argument. `pieces` is appended to, so that a caller can keep one vector and reuse its memory.
 //
-// Space::Text is str's whitespace (all of Unicode's), Space::Bytes that of bytes objects (six ASCII characters).
+// Space::Text is str's whitespace (all of Unicode's), Space::Bytes that of bytes objects (six ASCII
+// characters).
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -29,7 +30,8 @@ inline std::string_view strip_of(std::string_view s, std::string_view chars, Spa
     return strip_right_of(strip_left_of(s, chars, space), chars, space);
 }
 
-// s.split(None, limit): at runs of whitespace. limit < 0: no limit. rsplit gives the pieces in text order too.
+// s.split(None, limit): at runs of whitespace. limit < 0: no limit. rsplit gives the pieces in text order
+// too.
 void split_space(Pieces& pieces, std::string_view s, int64_t limit = -1, Space space = Space::Text);
 void rsplit_space(Pieces& pieces, std::string_view s, int64_t limit = -1, Space space = Space::Text);
 
@@ -40,8 +42,8 @@ void rsplit_at(Pieces& pieces, std::string_view s, std::string_view separator, i
 // s.splitlines(keepends): \n \r \r\n, and for text also \v \f \x1c \x1d \x1e \x85 U+2028 U+2029.
 void split_lines(Pieces& pieces, std::string_view s, bool keep_ends, Space space = Space::Text);
 
-// separator.join(items). joined_size gives the result's bytes, for callers that make the string themselves with
-// write_joined (which writes exactly that many).
+// separator.join(items). joined_size gives the result's bytes, for callers that make the string themselves
+// with write_joined (which writes exactly that many).
 size_t joined_size(std::string_view separator, std::span<const std::string_view> items);
 void write_joined(char* out, std::string_view separator, std::span<const std::string_view> items);
 void append_joined(Buffer& out, std::string_view separator, std::span<const std::string_view> items);

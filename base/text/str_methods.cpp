@@ -26,7 +26,8 @@ void append_mapped(Buffer& out, const Mapped& m) {
     for (unsigned i = 0; i < m.size; ++i) append_code_point(out, m.to[i]);
 }
 
-// A capital sigma ends a word when a cased letter stands before it and none behind, looking through accents and the like.
+// A capital sigma ends a word when a cased letter stands before it and none behind, looking through accents
+// and the like.
 char32_t small_sigma(std::string_view s, const char* first, const char* behind) {
     const char* begin = s.data();
     const char* end = begin + s.size();
@@ -102,31 +103,37 @@ bool is_space(std::string_view s) {
 
 bool is_lower(std::string_view s) {
     bool any = false;
-    return every(s, [&](char32_t c) {
-               any |= is_lower(c);
-               return !is_upper(c) && !is_title(c);
-           }) && any;
+    return every(s,
+                 [&](char32_t c) {
+                     any |= is_lower(c);
+                     return !is_upper(c) && !is_title(c);
+                 }) &&
+           any;
 }
 
 bool is_upper(std::string_view s) {
     bool any = false;
-    return every(s, [&](char32_t c) {
-               any |= is_upper(c);
-               return !is_lower(c) && !is_title(c);
-           }) && any;
+    return every(s,
+                 [&](char32_t c) {
+                     any |= is_upper(c);
+                     return !is_lower(c) && !is_title(c);
+                 }) &&
+           any;
 }
 
 bool is_title(std::string_view s) {
     bool any = false;
     bool in_word = false;
-    return every(s, [&](char32_t c) {
-               bool begins = is_upper(c) || is_title(c);
-               bool continues = !begins && is_lower(c);
-               if ((begins && in_word) || (continues && !in_word)) return false;
-               in_word = begins || continues;
-               any |= in_word;
-               return true;
-           }) && any;
+    return every(s,
+                 [&](char32_t c) {
+                     bool begins = is_upper(c) || is_title(c);
+                     bool continues = !begins && is_lower(c);
+                     if ((begins && in_word) || (continues && !in_word)) return false;
+                     in_word = begins || continues;
+                     any |= in_word;
+                     return true;
+                 }) &&
+           any;
 }
 
 bool is_printable(std::string_view s) {
@@ -135,7 +142,8 @@ bool is_printable(std::string_view s) {
 
 bool is_identifier(std::string_view s) {
     bool first = true;
-    return every(s, [&](char32_t c) { return std::exchange(first, false) ? is_id_start(c) : is_id_continue(c); });
+    return every(
+        s, [&](char32_t c) { return std::exchange(first, false) ? is_id_start(c) : is_id_continue(c); });
 }
 
 void append_upper(Buffer& out, std::string_view s) {
@@ -145,8 +153,9 @@ void append_upper(Buffer& out, std::string_view s) {
 
 void append_lower(Buffer& out, std::string_view s) {
     if (is_ascii(s)) return map_ascii(out, s, ascii_lower);
-    map_each(out, s,
-             [&](const char* first, const char* behind, char32_t c) { append_lower_at(out, s, first, behind, c); });
+    map_each(out, s, [&](const char* first, const char* behind, char32_t c) {
+        append_lower_at(out, s, first, behind, c);
+    });
 }
 
 void append_title(Buffer& out, std::string_view s) {
@@ -210,11 +219,13 @@ void append_centered(Buffer& out, std::string_view s, size_t length, int64_t wid
     append_padded(out, left, s, padding - left, fill);
 }
 
-void append_left_justified(Buffer& out, std::string_view s, size_t length, int64_t width, std::string_view fill) {
+void append_left_justified(Buffer& out, std::string_view s, size_t length, int64_t width,
+                           std::string_view fill) {
     append_padded(out, 0, s, missing(length, width), fill);
 }
 
-void append_right_justified(Buffer& out, std::string_view s, size_t length, int64_t width, std::string_view fill) {
+void append_right_justified(Buffer& out, std::string_view s, size_t length, int64_t width,
+                            std::string_view fill) {
     append_padded(out, missing(length, width), s, 0, fill);
 }
 

@@ -30,15 +30,18 @@ void append_swapped_case(Buffer& out, std::string_view s);
 void append_casefolded(Buffer& out, std::string_view s);
 
 // center, ljust, rjust to `width` code points; `length` is len(s), `fill` one code point in UTF-8.
-void append_centered(Buffer& out, std::string_view s, size_t length, int64_t width, std::string_view fill = " ");
-void append_left_justified(Buffer& out, std::string_view s, size_t length, int64_t width, std::string_view fill = " ");
-void append_right_justified(Buffer& out, std::string_view s, size_t length, int64_t width, std::string_view fill = " ");
+void append_centered(Buffer& out, std::string_view s, size_t length, int64_t width,
+                     std::string_view fill = " ");
+void append_left_justified(Buffer& out, std::string_view s, size_t length, int64_t width,
+                           std::string_view fill = " ");
+void append_right_justified(Buffer& out, std::string_view s, size_t length, int64_t width,
+                            std::string_view fill = " ");
 void append_zero_filled(Buffer& out, std::string_view s, size_t length, int64_t width);
 
 void append_expanded_tabs(Buffer& out, std::string_view s, int64_t tab_size = 8);
 
-// s.translate(table): put(out, c) appends what stands for the code point c (nothing to delete it) and gives true, or gives
-// false when the table does not name c and it stays as it is.
+// s.translate(table): put(out, c) appends what stands for the code point c (nothing to delete it) and gives
+// true, or gives false when the table does not name c and it stays as it is.
 template <class Put>
 void append_translated(Buffer& out, std::string_view s, Put&& put) {
     const char* p = s.data();

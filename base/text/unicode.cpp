@@ -82,8 +82,9 @@ constexpr SpecialCase kSpecialTitle[] = {
 
 template <size_t N>
 const SpecialCase* special(const SpecialCase (&table)[N], char32_t c) {
-    const SpecialCase* at = std::lower_bound(std::begin(table), std::end(table), c,
-                                             [](const SpecialCase& s, char32_t value) { return s.from < value; });
+    const SpecialCase* at =
+        std::lower_bound(std::begin(table), std::end(table), c,
+                         [](const SpecialCase& s, char32_t value) { return s.from < value; });
     return at != std::end(table) && at->from == c ? at : nullptr;
 }
 
@@ -99,17 +100,21 @@ unsigned category(char32_t c) {
 
 // Sets of categories as bit masks.
 constexpr unsigned bit(unsigned c) { return 1u << c; }
-constexpr unsigned kLetters = bit(UTF8PROC_CATEGORY_LU) | bit(UTF8PROC_CATEGORY_LL) | bit(UTF8PROC_CATEGORY_LT) |
-                              bit(UTF8PROC_CATEGORY_LM) | bit(UTF8PROC_CATEGORY_LO);
-constexpr unsigned kNumbers = bit(UTF8PROC_CATEGORY_ND) | bit(UTF8PROC_CATEGORY_NL) | bit(UTF8PROC_CATEGORY_NO);
-constexpr unsigned kUnprintable = bit(UTF8PROC_CATEGORY_CC) | bit(UTF8PROC_CATEGORY_CF) | bit(UTF8PROC_CATEGORY_CS) |
-                                  bit(UTF8PROC_CATEGORY_CO) | bit(UTF8PROC_CATEGORY_CN) | bit(UTF8PROC_CATEGORY_ZS) |
+constexpr unsigned kLetters = bit(UTF8PROC_CATEGORY_LU) | bit(UTF8PROC_CATEGORY_LL) |
+                              bit(UTF8PROC_CATEGORY_LT) | bit(UTF8PROC_CATEGORY_LM) |
+                              bit(UTF8PROC_CATEGORY_LO);
+constexpr unsigned kNumbers =
+    bit(UTF8PROC_CATEGORY_ND) | bit(UTF8PROC_CATEGORY_NL) | bit(UTF8PROC_CATEGORY_NO);
+constexpr unsigned kUnprintable = bit(UTF8PROC_CATEGORY_CC) | bit(UTF8PROC_CATEGORY_CF) |
+                                  bit(UTF8PROC_CATEGORY_CS) | bit(UTF8PROC_CATEGORY_CO) |
+                                  bit(UTF8PROC_CATEGORY_CN) | bit(UTF8PROC_CATEGORY_ZS) |
                                   bit(UTF8PROC_CATEGORY_ZL) | bit(UTF8PROC_CATEGORY_ZP);
 constexpr unsigned kIdStart = kLetters | bit(UTF8PROC_CATEGORY_NL);
 constexpr unsigned kIdContinue = kIdStart | bit(UTF8PROC_CATEGORY_MN) | bit(UTF8PROC_CATEGORY_MC) |
                                  bit(UTF8PROC_CATEGORY_ND) | bit(UTF8PROC_CATEGORY_PC);
-constexpr unsigned kIgnorable = bit(UTF8PROC_CATEGORY_MN) | bit(UTF8PROC_CATEGORY_ME) | bit(UTF8PROC_CATEGORY_CF) |
-                                bit(UTF8PROC_CATEGORY_LM) | bit(UTF8PROC_CATEGORY_SK);
+constexpr unsigned kIgnorable = bit(UTF8PROC_CATEGORY_MN) | bit(UTF8PROC_CATEGORY_ME) |
+                                bit(UTF8PROC_CATEGORY_CF) | bit(UTF8PROC_CATEGORY_LM) |
+                                bit(UTF8PROC_CATEGORY_SK);
 
 bool in_categories(char32_t c, unsigned mask) { return (mask & bit(category(c))) != 0; }
 
@@ -126,8 +131,8 @@ bool is_digit(char32_t c) { return is_decimal(c) || within(kOtherDigit, c); }
 bool is_numeric(char32_t c) { return in_categories(c, kNumbers) || within(kOtherNumeric, c); }
 
 bool is_space(char32_t c) {
-    return c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 ||
-           c == 0x202F || c == 0x205F || c == 0x3000;
+    return c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 ||
+           c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
 bool is_lower(char32_t c) { return category(c) == UTF8PROC_CATEGORY_LL || within(kOtherLower, c); }
@@ -153,7 +158,8 @@ bool is_cased(char32_t c) { return is_lower(c) || is_upper(c) || is_title(c); }
 bool is_case_ignorable(char32_t c) { return in_categories(c, kIgnorable) || within(kOtherCaseIgnorable, c); }
 
 int decimal_value(char32_t c) {
-    if (c < 128) return ascii_has(static_cast<unsigned char>(c), kAsciiDigit) ? static_cast<int>(c - '0') : -1;
+    if (c < 128)
+        return ascii_has(static_cast<unsigned char>(c), kAsciiDigit) ? static_cast<int>(c - '0') : -1;
     if (!wide::is_decimal(c)) return -1;
     // Decimal digits come in whole runs of ten, which start with a zero.
     char32_t first = c;
@@ -182,9 +188,9 @@ Mapped map_title(char32_t c) {
 Mapped map_fold(char32_t c) {
     utf8proc_int32_t to[8];
     int boundary = 0;
-    utf8proc_ssize_t n =
-        within(kLater, c) ? 0
-                          : utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), to, 8, UTF8PROC_CASEFOLD, &boundary);
+    utf8proc_ssize_t n = within(kLater, c) ? 0
+                                           : utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), to, 8,
+                                                                     UTF8PROC_CASEFOLD, &boundary);
     if (n < 1 || n > 3) return mapped(c);
     Mapped result{{}, static_cast<unsigned>(n)};
     std::copy_n(to, n, result.to);

@@ -55,7 +55,9 @@ inline bool is_numeric(char32_t c) { return c < 128 ? ascii_has(c, kAsciiDigit) 
 inline bool is_space(char32_t c) { return c < 128 ? ascii_has(c, kAsciiSpace) : wide::is_space(c); }
 inline bool is_lower(char32_t c) { return c < 128 ? ascii_has(c, kAsciiLower) : wide::is_lower(c); }
 inline bool is_upper(char32_t c) { return c < 128 ? ascii_has(c, kAsciiUpper) : wide::is_upper(c); }
-inline bool is_printable(char32_t c) { return c < 128 ? ascii_has(c, kAsciiPrintable) : wide::is_printable(c); }
+inline bool is_printable(char32_t c) {
+    return c < 128 ? ascii_has(c, kAsciiPrintable) : wide::is_printable(c);
+}
 inline bool is_id_start(char32_t c) {
     return c < 128 ? ascii_has(c, kAsciiAlpha | kAsciiUnderscore) : wide::is_id_start(c);
 }

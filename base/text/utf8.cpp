@@ -140,7 +140,9 @@ void append_decoded(Buffer& out, std::string_view bytes, std::string_view replac
 
 }  // namespace
 
-void append_decoded_replace(Buffer& out, std::string_view bytes) { append_decoded(out, bytes, "\xEF\xBF\xBD"); }
+void append_decoded_replace(Buffer& out, std::string_view bytes) {
+    append_decoded(out, bytes, "\xEF\xBF\xBD");
+}
 
 void append_decoded_ignore(Buffer& out, std::string_view bytes) { append_decoded(out, bytes, {}); }
 

@@ -1,7 +1,8 @@
 #pragma once
-// UTF-8 as the VM stores it: well-formed, but for one addition: a lone surrogate, which a Python string may hold
-// (chr(0xD800)), is kept in its three-byte form. Everything else in this room assumes text of that form; text from outside
-// is checked by find_invalid_utf8 first. Functions never read past the view, whatever its bytes are.
+// UTF-8 as the VM stores it: well-formed, but for one addition: a lone surrogate, which a Python string may
+// hold (chr(0xD800)), is kept in its three-byte form. Everything else in this room assumes text of that form;
+// text from outside is checked by find_invalid_utf8 first. Functions never read past the view, whatever its
+// bytes are.
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -86,8 +87,9 @@ inline void append_code_point(Buffer& out, char32_t c) {
     out.append(std::string_view(bytes, n));
 }
 
-// Where and why bytes are not strict UTF-8, in the words of CPython's UnicodeDecodeError: bytes [begin, end) are the
-// longest part of a sequence that begins well ("'utf-8' codec can't decode byte 0xff in position 0: invalid start byte").
+// Where and why bytes are not strict UTF-8, in the words of CPython's UnicodeDecodeError: bytes [begin, end)
+// are the longest part of a sequence that begins well ("'utf-8' codec can't decode byte 0xff in position 0:
+// invalid start byte").
 struct InvalidUtf8 {
     size_t begin = 0;
     size_t end = 0;

@@ -1,6 +1,7 @@
-// Runs functions of base/text on cases from standard input, for text_oracle.py, which compares the answers with CPython's.
-// A case is one line of tab-separated fields: the function's name and its arguments, each with \t \n \r \\ escaped. An answer
-// is one line: the result as CPython's repr shows it, or "!ValueError: message".
+// Runs functions of base/text on cases from standard input, for text_oracle.py, which compares the answers
+// with CPython's. A case is one line of tab-separated fields: the function's name and its arguments, each
+// with \t \n \r \\ escaped. An answer is one line: the result as CPython's repr shows it, or "!ValueError:
+// message".
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -59,7 +60,8 @@ std::string shown(const Parts& p) {
 }
 
 std::string shown(const Failure& failure) {
-    static const char* const kNames[] = {"ValueError", "TypeError", "OverflowError", "IndexError", "KeyError"};
+    static const char* const kNames[] = {"ValueError", "TypeError", "OverflowError", "IndexError",
+                                         "KeyError"};
     return fmt::format("!{}: {}", kNames[static_cast<size_t>(failure.kind)], failure.message);
 }
 
@@ -142,10 +144,12 @@ Status percent_conversion(Buffer& out, const PercentSpec& spec, const Argument& 
             return {};
         case 'c':
             if (arg.kind == 'i') return append_percent_char(out, spec, arg.as_int());
-            if (arg.kind == 'f' || code_point_count(arg.text) != 1) return type_error(std::string(kNeedsChar));
+            if (arg.kind == 'f' || code_point_count(arg.text) != 1)
+                return type_error(std::string(kNeedsChar));
             append_percent_text(out, spec, arg.text);
             return {};
-        default: return unsupported(spec);
+        default:
+            return unsupported(spec);
     }
 }
 
@@ -176,8 +180,8 @@ Status percent(Buffer& out, const Args& args) {
 }
 
 // A template whose fields are all positional, without attributes.
-Status format(Buffer& out, std::string_view text, const std::vector<Argument>& values, FieldNumbering& numbering,
-              int depth) {
+Status format(Buffer& out, std::string_view text, const std::vector<Argument>& values,
+              FieldNumbering& numbering, int depth) {
     if (depth == 0) return value_error(std::string(kTemplateTooDeep));
     TemplateReader reader(text);
     TemplatePiece piece;
@@ -198,16 +202,22 @@ Status format(Buffer& out, std::string_view text, const std::vector<Argument>& v
         const Argument& arg = values[static_cast<size_t>(start->index)];
         Buffer converted;
         switch (piece.conversion) {
-            case 0: break;
-            case 's': arg.append_str(converted); break;
-            case 'r': arg.append_repr(converted); break;
+            case 0:
+                break;
+            case 's':
+                arg.append_str(converted);
+                break;
+            case 'r':
+                arg.append_repr(converted);
+                break;
             case 'a': {
                 Buffer repr;
                 arg.append_repr(repr);
                 append_ascii_escaped(converted, repr);
                 break;
             }
-            default: return unknown_conversion(piece.conversion);
+            default:
+                return unknown_conversion(piece.conversion);
         }
         Buffer expanded;
         if (piece.nested) {
@@ -216,7 +226,8 @@ Status format(Buffer& out, std::string_view text, const std::vector<Argument>& v
             piece.spec = expanded;
         }
         if (piece.conversion != 0 || arg.kind == 's') {
-            status = format_str(out, piece.conversion != 0 ? converted.view() : std::string_view(arg.text), piece.spec);
+            status = format_str(out, piece.conversion != 0 ? converted.view() : std::string_view(arg.text),
+                                piece.spec);
         } else if (arg.kind == 'i') {
             status = format_int(out, arg.as_int(), piece.spec);
         } else {
@@ -230,8 +241,9 @@ std::string code_point_row(char32_t c) {
     std::string s(4, '\0');
     s.resize(encode(c, s.data()));
     std::string row;
-    for (bool b : {is_alpha(s), is_decimal(s), is_digit(s), is_numeric(s), is_alnum(s), is_space(s), is_lower(s),
-                   is_upper(s), is_title(s), is_printable(s), is_identifier(s), is_identifier("a" + s)}) {
+    for (bool b :
+         {is_alpha(s), is_decimal(s), is_digit(s), is_numeric(s), is_alnum(s), is_space(s), is_lower(s),
+          is_upper(s), is_title(s), is_printable(s), is_identifier(s), is_identifier("a" + s)}) {
         row += b ? '1' : '0';
     }
     if (!is_surrogate(c)) {
@@ -351,11 +363,16 @@ std::map<std::string, Case, std::less<>> text_cases() {
         {"strip_of", [](const Args& a) { return shown(strip_of(a[0], a[1])); }},
         {"lstrip_of", [](const Args& a) { return shown(strip_left_of(a[0], a[1])); }},
         {"rstrip_of", [](const Args& a) { return shown(strip_right_of(a[0], a[1])); }},
-        {"split_space", [](const Args& a) { return split_with([&](Pieces& p) { split_space(p, a[0], to_int(a[1])); }); }},
+        {"split_space",
+         [](const Args& a) { return split_with([&](Pieces& p) { split_space(p, a[0], to_int(a[1])); }); }},
         {"rsplit_space",
          [](const Args& a) { return split_with([&](Pieces& p) { rsplit_space(p, a[0], to_int(a[1])); }); }},
-        {"split", [](const Args& a) { return split_with([&](Pieces& p) { split_at(p, a[0], a[1], to_int(a[2])); }); }},
-        {"rsplit", [](const Args& a) { return split_with([&](Pieces& p) { rsplit_at(p, a[0], a[1], to_int(a[2])); }); }},
+        {"split",
+         [](const Args& a) { return split_with([&](Pieces& p) { split_at(p, a[0], a[1], to_int(a[2])); }); }},
+        {"rsplit",
+         [](const Args& a) {
+             return split_with([&](Pieces& p) { rsplit_at(p, a[0], a[1], to_int(a[2])); });
+         }},
         {"splitlines",
          [](const Args& a) { return split_with([&](Pieces& p) { split_lines(p, a[0], a[1] == "1"); }); }},
         {"partition", [](const Args& a) { return shown(partition(a[0], a[1])); }},
@@ -383,15 +400,23 @@ std::map<std::string, Case, std::less<>> text_cases() {
         {"replace",
          [](const Args& a) {
              Buffer out;
-             return shown(append_replaced(out, a[0], a[1], a[2], to_int(a[3])) ? out.view() : std::string_view(a[0]));
+             return shown(append_replaced(out, a[0], a[1], a[2], to_int(a[3])) ? out.view()
+                                                                               : std::string_view(a[0]));
          }},
         {"center",
-         [](const Args& a) { return made(append_centered, a[0], code_point_count(a[0]), to_int(a[1]), a[2]); }},
+         [](const Args& a) {
+             return made(append_centered, a[0], code_point_count(a[0]), to_int(a[1]), a[2]);
+         }},
         {"ljust",
-         [](const Args& a) { return made(append_left_justified, a[0], code_point_count(a[0]), to_int(a[1]), a[2]); }},
+         [](const Args& a) {
+             return made(append_left_justified, a[0], code_point_count(a[0]), to_int(a[1]), a[2]);
+         }},
         {"rjust",
-         [](const Args& a) { return made(append_right_justified, a[0], code_point_count(a[0]), to_int(a[1]), a[2]); }},
-        {"zfill", [](const Args& a) { return made(append_zero_filled, a[0], code_point_count(a[0]), to_int(a[1])); }},
+         [](const Args& a) {
+             return made(append_right_justified, a[0], code_point_count(a[0]), to_int(a[1]), a[2]);
+         }},
+        {"zfill",
+         [](const Args& a) { return made(append_zero_filled, a[0], code_point_count(a[0]), to_int(a[1])); }},
         {"expandtabs", [](const Args& a) { return made(append_expanded_tabs, a[0], to_int(a[1])); }},
         {"join",
          [](const Args& a) {
@@ -403,7 +428,8 @@ std::map<std::string, Case, std::less<>> text_cases() {
              Pieces names(a.begin() + 1, a.end());
              return shown(did_you_mean(a[0], names));
          }},
-        {"code_point", [](const Args& a) { return shown(code_point_row(static_cast<char32_t>(to_int(a[0])))); }},
+        {"code_point",
+         [](const Args& a) { return shown(code_point_row(static_cast<char32_t>(to_int(a[0])))); }},
     };
 }
 
