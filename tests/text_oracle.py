@@ -3,8 +3,8 @@
 
     tests/text_oracle.py build/text_driver [--cases N] [--seed S] [--code-points] [--only NAME]
 
-Ends with one line that counts the cases, and status 1 when answers differ. Needs CPython 3.11 (later versions word some
-messages differently): with any other it says so and does nothing.
+Ends with one line that counts the cases, and status 1 when answers differ. Needs CPython 3.11 (later versions
+word some messages differently): with any other it says so and does nothing.
 """
 
 import argparse
@@ -16,8 +16,27 @@ import struct
 import subprocess
 import sys
 
-ALPHABETS = ["abcAB", "ab ", "aab", "0123456789", "ab'\"\\", " \t\n\r\x0b\x0c\x1c\x1e", "\x00\x07\x7f\x80\x85\xa0\xad",
-             "éßÀµÿ", "ΣσςΑα'.", "日本語", "\u2028\u2029\u3000\u200b", "ǅǆǄﬁŉİı", "😀𝔘\U0010ffff", "٣४۵²½Ⅷ一", "_a1é", "\ud800"]
+ALPHABETS = ["abcAB", "ab ", "aab", "0123456789", "ab'\"\\", " \t\n\r\x0b\x0c\x1c\x1e",
+             "\x00\x07\x7f\x80\x85\xa0\xad", "éßÀµÿ", "ΣσςΑα'.", "日本語", "\u2028\u2029\u3000\u200b",
+             "ǅǆǄﬁŉİı", "😀𝔘\U0010ffff", "٣४۵²½Ⅷ一", "_a1é", "\ud800"]
+
+FLOATS = [0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, 1e16, 1e15, 1e17, 9999999999999998.0, 1e-4, 1e-5, 123456789.0, 1e22,
+          1e23, 5e-324, 1.7976931348623157e308, math.inf, -math.inf, math.nan, 2.675, 0.1, 1e100]
+
+FLOAT_TEXTS = ["inf", "INF", "-Infinity", "+nan", "NaN", "infin", "1e400", "-1e-400", "0e999", "0.0e5", "4.9e-324",
+               "1e99999999999999999999", "1e-99999999999999999999", "2.4703282292062327e-324",
+               "2.4703282292062328e-324", "1.7976931348623158e308", "1.7976931348623159e308", "9007199254740993",
+               "0" * 400 + "1", "1" * 400]
+
+# How often each function comes, as a word list.
+NUMBER_FUNCTIONS = ["float_repr"] * 4 + ["format_int", "format_float", "percent"] * 5 + ["format"] * 4 + """
+    float_hex round round round round0 ratio is_integer parse_int parse_int parse_float parse_float fromhex bin oct
+    hex hash_int hash_float hash_tuple hash_frozenset format_bool format_str format_str""".split()
+PLAIN_METHODS = """upper lower title capitalize swapcase casefold istitle isupper islower isidentifier isascii strip
+    lstrip rstrip""".split()
+TEXT_FUNCTIONS = PLAIN_METHODS + """repr ascii bytes_repr decode_replace decode len strip_of lstrip_of rstrip_of
+    split_space rsplit_space split rsplit splitlines partition rpartition removeprefix removesuffix find rfind count
+    startswith replace replace center ljust rjust zfill expandtabs join suggest""".split()
 
 
 class Cases:
@@ -54,8 +73,7 @@ class Cases:
         r = self.r
         kind = r.random()
         if kind < 0.15:
-            return r.choice([0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, 1e16, 1e15, 1e17, 9999999999999998.0, 1e-4, 1e-5, 123456789.0,
-                             1e22, 1e23, 5e-324, 1.7976931348623157e308, math.inf, -math.inf, math.nan, 2.675, 0.1, 1e100])
+            return r.choice(FLOATS)
         if kind < 0.35:
             return struct.unpack("d", r.randbytes(8))[0]
         if kind < 0.5:
@@ -211,10 +229,7 @@ def number_case(c: Cases):
     """A function's name, its arguments, and what CPython answers."""
     r = c.r
     x, n = c.float(), c.int64()
-    name = r.choice(["float_repr"] * 4 + ["float_hex", "round", "round", "round", "round0", "ratio", "is_integer", "parse_int",
-                     "parse_int", "parse_float", "parse_float", "fromhex", "bin", "oct", "hex", "hash_int", "hash_float",
-                     "hash_tuple", "hash_frozenset"] + ["format_int", "format_float"] * 5 +
-                    ["format_bool", "format_str", "format_str"] + ["percent"] * 5 + ["format"] * 4)
+    name = r.choice(NUMBER_FUNCTIONS)
     if name == "float_repr":
         return name, [x], attempt(lambda: x)
     if name == "float_hex":
@@ -231,9 +246,9 @@ def number_case(c: Cases):
     if name == "parse_int":
         base = r.choice([10, 10, 0, 16, 2, 8, 36])
         if r.random() < 0.5:
-            s = r.choice(["", " ", "-", "+"]) + r.choice(["", "0x", "0b", "0o", "0", "0X_"]) + \
-                "".join(r.choice("0123456789" if r.random() < 0.7 else "01_afz٣") for _ in range(r.randint(0, 22))) + \
-                r.choice(["", "", " ", "\n"])
+            digits = (r.choice("0123456789" if r.random() < 0.7 else "01_afz٣") for _ in range(r.randint(0, 22)))
+            prefix = r.choice(["", " ", "-", "+"]) + r.choice(["", "0x", "0b", "0o", "0", "0X_"])
+            s = prefix + "".join(digits) + r.choice(["", "", " ", "\n"])
         else:
             s = r.choice([str, hex, bin, oct])(n)
         return name, [s, base], attempt(parsed_int, s, base)
@@ -242,9 +257,7 @@ def number_case(c: Cases):
         if kind < 0.4:
             s = repr(x)
         elif kind < 0.5:
-            s = r.choice(["inf", "INF", "-Infinity", "+nan", "NaN", "infin", "1e400", "-1e-400", "0e999", "1e99999999999999999999",
-                          "1e-99999999999999999999", "0.0e5", "4.9e-324", "2.4703282292062327e-324", "2.4703282292062328e-324",
-                          "1.7976931348623158e308", "1.7976931348623159e308", "9007199254740993", "0" * 400 + "1", "1" * 400])
+            s = r.choice(FLOAT_TEXTS)
         else:
             s = "".join(r.choice("0123456789.e+-_ 12345") for _ in range(r.randint(0, 10)))
         return name, [s], attempt(float, s)
@@ -252,9 +265,10 @@ def number_case(c: Cases):
         if r.random() < 0.4:
             s = x.hex()
         else:
-            s = r.choice(["", "-", "+", " "]) + r.choice(["", "0x", "0X"]) + \
-                "".join(r.choice("0123456789abcdefF...") for _ in range(r.randint(0, 20))) + \
-                r.choice(["", "p", "P", "p+", "p-"]) + r.choice(["", str(r.randint(0, 1100)), str(r.randint(1000, 1100))])
+            digits = (r.choice("0123456789abcdefF...") for _ in range(r.randint(0, 20)))
+            exponent = r.choice(["", str(r.randint(0, 1100)), str(r.randint(1000, 1100))])
+            s = (r.choice(["", "-", "+", " "]) + r.choice(["", "0x", "0X"]) + "".join(digits) +
+                 r.choice(["", "p", "P", "p+", "p-"]) + exponent)
         return name, [s], attempt(float.fromhex, s)
     if name in ("bin", "oct", "hex"):
         return name, [n], attempt({"bin": bin, "oct": oct, "hex": hex}[name], n)
@@ -279,11 +293,10 @@ def number_case(c: Cases):
 
 
 def tagged(args):
-    return ["i:" + str(a) if isinstance(a, int) else "f:" + a.hex() if isinstance(a, float) else "s:" + a for a in args]
-
-
-PLAIN = ["upper", "lower", "title", "capitalize", "swapcase", "casefold", "istitle", "isupper", "islower", "isidentifier",
-         "isascii", "strip", "lstrip", "rstrip"]
+    """For the driver: an argument with its type before it."""
+    def tag(a):
+        return "i:" + str(a) if isinstance(a, int) else "f:" + a.hex() if isinstance(a, float) else "s:" + a
+    return [tag(a) for a in args]
 
 
 def text_case(c: Cases):
@@ -291,11 +304,8 @@ def text_case(c: Cases):
     s = c.text(r.choice([6, 12, 60]))
     sub = c.part(s)
     limit = r.choice([-1, -1, 0, 1, 2, 5])
-    name = r.choice(PLAIN + ["repr", "ascii", "bytes_repr", "decode_replace", "decode", "len", "strip_of", "lstrip_of", "rstrip_of",
-                     "split_space", "rsplit_space", "split", "rsplit", "splitlines", "partition", "rpartition", "removeprefix",
-                     "removesuffix", "find", "rfind", "count", "startswith", "replace", "replace", "center", "ljust", "rjust",
-                     "zfill", "expandtabs", "join", "suggest"])
-    if name in PLAIN:
+    name = r.choice(TEXT_FUNCTIONS)
+    if name in PLAIN_METHODS:
         return name, [s], attempt(getattr(s, name))
     if name in ("repr", "ascii", "len"):
         s = c.text(surrogates=True)
@@ -353,8 +363,8 @@ def text_case(c: Cases):
 def code_point_case(code: int):
     c = chr(code)
     row = "".join("01"[test] for test in (
-        c.isalpha(), c.isdecimal(), c.isdigit(), c.isnumeric(), c.isalnum(), c.isspace(), c.islower(), c.isupper(), c.istitle(),
-        c.isprintable(), c.isidentifier(), ("a" + c).isidentifier()))
+        c.isalpha(), c.isdecimal(), c.isdigit(), c.isnumeric(), c.isalnum(), c.isspace(), c.islower(), c.isupper(),
+        c.istitle(), c.isprintable(), c.isidentifier(), ("a" + c).isidentifier()))
     if not 0xD800 <= code < 0xE000:
         for form in (c.upper(), c.lower(), c.title(), c.casefold(), c.swapcase()):
             row += " " + form
@@ -390,7 +400,9 @@ def compare(driver: str, cases: list, shown: int = 20) -> int:
         if answer != expected and answer != NOT_LOOKED_AT:
             bad += 1
             if bad <= shown:
-                print(f"{name} {args!r}:\n    CPython {expected.decode(errors='replace')}\n    talc    {answer.decode(errors='replace')}")
+                print(f"{name} {args!r}:")
+                print(f"    CPython {expected.decode(errors='replace')}")
+                print(f"    talc    {answer.decode(errors='replace')}")
     return bad
 
 
