@@ -26,7 +26,8 @@ bool is_tracked(const Object* object) {
 }
 
 // While collecting, gc_prev holds the count of references from outside the tracked objects.
-uintptr_t& outside_refs(GcObject* object) { return reinterpret_cast<uintptr_t&>(object->gc_prev); }
+using Count [[gnu::may_alias]] = uintptr_t;
+Count& outside_refs(GcObject* object) { return reinterpret_cast<Count&>(object->gc_prev); }
 
 struct Subtract final : Visitor {
     using Visitor::visit;
