@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/text/blocks.hpp"
 #include "base/text/utf8.hpp"
 
 namespace talc::text {
@@ -68,7 +69,7 @@ size_t rfind(std::string_view s, std::string_view sub) {
 
 size_t count(std::string_view s, std::string_view sub, Unit unit) {
     if (sub.empty()) return units_in(s, unit) + 1;
-    if (sub.size() == 1) return static_cast<size_t>(std::count(s.begin(), s.end(), sub[0]));
+    if (sub.size() == 1) return count_byte(s.data(), s.size(), sub[0]);
     size_t n = 0;
     const char* at = s.data();
     const char* end = at + s.size();
@@ -126,17 +127,18 @@ bool append_replaced(Buffer& out, std::string_view s, std::string_view from, std
     const char* hit = find_bytes(at, end, from);
     if (hit == nullptr) return false;
     if (from.size() == 1 && to.size() == 1 && limit < 0) {
-        // Byte for byte: one pass that the compiler turns into vector selects.
         char* target = out.extend(s.size());
         const char old_byte = from[0];
         const char new_byte = to[0];
-        for (size_t i = 0; i < s.size(); ++i) target[i] = s[i] == old_byte ? new_byte : s[i];
+        map_bytes(target, s.data(), s.size(), [=](char c) { return c == old_byte ? new_byte : c; });
         return true;
     }
     out.reserve(s.size());
     do {
-        out.append(std::string_view(at, static_cast<size_t>(hit - at)));
-        out.append(to);
+        auto before = static_cast<size_t>(hit - at);
+        char* target = out.extend(before + to.size());
+        copy_short(target, at, before);
+        copy_short(target + before, to.data(), to.size());
         at = hit + from.size();
         if (--left == 0) break;
         hit = find_bytes(at, end, from);

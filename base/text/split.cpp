@@ -4,6 +4,7 @@
 #include <bitset>
 #include <cstring>
 
+#include "base/text/blocks.hpp"
 #include "base/text/search.hpp"
 #include "base/text/unicode.hpp"
 #include "base/text/utf8.hpp"
@@ -112,22 +113,45 @@ std::string_view strip_right_of(std::string_view s, std::string_view chars, Spac
     return between(begin, p);
 }
 
+namespace {
+
+// What a byte can be in a run of words: part of a word, whitespace, or the lead byte of a character that has
+// to be looked at.
+enum class Byte : uint8_t { Word, Space, Look };
+
+struct ByteTable {
+    Byte kind[256];
+    explicit constexpr ByteTable(Space space) : kind{} {
+        for (int c = 0; c < 256; ++c) {
+            bool is_space = (c >= 9 && c <= 13) || c == 32 || (space == Space::Text && c >= 28 && c < 32);
+            // The wide whitespace characters begin with one of these four bytes.
+            bool look = space == Space::Text && (c == 0xC2 || c == 0xE1 || c == 0xE2 || c == 0xE3);
+            kind[c] = is_space ? Byte::Space : look ? Byte::Look : Byte::Word;
+        }
+    }
+};
+constexpr ByteTable kTextBytes(Space::Text);
+constexpr ByteTable kBytesBytes(Space::Bytes);
+
+}  // namespace
+
 void split_space(Pieces& pieces, std::string_view s, int64_t limit, Space space) {
+    const Byte* kinds = space == Space::Text ? kTextBytes.kind : kBytesBytes.kind;
     uint64_t left = limit < 0 ? UINT64_MAX : static_cast<uint64_t>(limit);
     const char* p = s.data();
     const char* end = p + s.size();
+    auto space_here = [&]() -> size_t {
+        Byte kind = kinds[static_cast<unsigned char>(*p)];
+        return kind == Byte::Look ? space_at(p, end, space) : kind == Byte::Space;
+    };
     while (true) {
-        size_t n;
-        while (p < end && (n = space_at(p, end, space)) != 0) p += n;
+        for (size_t n; p < end && (n = space_here()) != 0;) p += n;
         if (p == end) return;
         if (left-- == 0) return pieces.push_back(between(p, end));
         const char* first = p;
-        // Continuation bytes are no whitespace by themselves, so stepping by bytes is safe once a lead byte
-        // was refused.
         do {
             ++p;
-        } while (p < end &&
-                 (is_continuation(*p) && space == Space::Text ? true : space_at(p, end, space) == 0));
+        } while (p < end && space_here() == 0);
         pieces.push_back(between(first, p));
     }
 }
@@ -198,6 +222,13 @@ void rsplit_at(Pieces& pieces, std::string_view s, std::string_view separator, i
 
 namespace {
 
+// Whether none of eight bytes can begin a line end: all are printable ASCII.
+bool all_plain(const char* p) {
+    uint64_t w;
+    std::memcpy(&w, p, 8);
+    return (((w - 0x2020202020202020u) | w) & 0x8080808080808080u) == 0;
+}
+
 // Bytes of the line end at p (2 for \r\n), 0 when none stands there.
 size_t line_end_at(const char* p, const char* end, Space space) {
     auto c = static_cast<unsigned char>(*p);
@@ -219,7 +250,10 @@ void split_lines(Pieces& pieces, std::string_view s, bool keep_ends, Space space
     while (p < end) {
         const char* first = p;
         size_t n = 0;
-        while (p < end && (n = line_end_at(p, end, space)) == 0) ++p;
+        while (p < end && (n = line_end_at(p, end, space)) == 0) {
+            ++p;
+            while (end - p >= 8 && all_plain(p)) p += 8;
+        }
         pieces.push_back(between(first, p + (keep_ends ? n : 0)));
         p += n;
     }
@@ -235,13 +269,12 @@ size_t joined_size(std::string_view separator, std::span<const std::string_view>
 void write_joined(char* out, std::string_view separator, std::span<const std::string_view> items) {
     bool first = true;
     for (std::string_view item : items) {
-        if (!first && !separator.empty()) {
-            std::memcpy(out, separator.data(), separator.size());
+        if (!first) {
+            copy_short(out, separator.data(), separator.size());
             out += separator.size();
         }
         first = false;
-        if (item.empty()) continue;
-        std::memcpy(out, item.data(), item.size());
+        copy_short(out, item.data(), item.size());
         out += item.size();
     }
 }

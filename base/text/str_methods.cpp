@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/text/blocks.hpp"
+
 namespace talc::text {
 
 namespace {
@@ -22,7 +24,16 @@ constexpr char32_t kSigma = 0x3A3;
 constexpr char32_t kSmallSigma = 0x3C3;
 constexpr char32_t kFinalSigma = 0x3C2;
 
+// Lambdas, so that loops over them are compiled in place. Flipping bit 5 changes the case.
+constexpr auto ascii_upper = [](char c) {
+    return static_cast<char>(c ^ (static_cast<unsigned char>(c - 'a') < 26 ? 0x20 : 0));
+};
+constexpr auto ascii_lower = [](char c) {
+    return static_cast<char>(c ^ (static_cast<unsigned char>(c - 'A') < 26 ? 0x20 : 0));
+};
+
 void append_mapped(Buffer& out, const Mapped& m) {
+    if (m.size == 1) return append_code_point(out, m.to[0]);
     for (unsigned i = 0; i < m.size; ++i) append_code_point(out, m.to[i]);
 }
 
@@ -48,6 +59,7 @@ char32_t small_sigma(std::string_view s, const char* first, const char* behind) 
 }
 
 void append_lower_at(Buffer& out, std::string_view s, const char* first, const char* behind, char32_t c) {
+    if (c < 0x80) return out.push_back(ascii_lower(static_cast<char>(c)));
     if (c == kSigma) return append_code_point(out, small_sigma(s, first, behind));
     append_mapped(out, map_lower(c));
 }
@@ -65,14 +77,10 @@ void map_each(Buffer& out, std::string_view s, Map map) {
     }
 }
 
-char ascii_upper(char c) { return static_cast<char>(c - (c >= 'a' && c <= 'z' ? 32 : 0)); }
-char ascii_lower(char c) { return static_cast<char>(c + (c >= 'A' && c <= 'Z' ? 32 : 0)); }
-
 template <class Map>
 void map_ascii(Buffer& out, std::string_view s, Map map) {
     char* to = out.extend(s.size());
-    const char* from = s.data();
-    for (size_t i = 0; i < s.size(); ++i) to[i] = map(from[i]);
+    map_bytes(to, s.data(), s.size(), map);
 }
 
 }  // namespace
@@ -148,7 +156,10 @@ bool is_identifier(std::string_view s) {
 
 void append_upper(Buffer& out, std::string_view s) {
     if (is_ascii(s)) return map_ascii(out, s, ascii_upper);
-    map_each(out, s, [&](const char*, const char*, char32_t c) { append_mapped(out, map_upper(c)); });
+    map_each(out, s, [&](const char*, const char*, char32_t c) {
+        if (c < 0x80) return out.push_back(ascii_upper(static_cast<char>(c)));
+        append_mapped(out, map_upper(c));
+    });
 }
 
 void append_lower(Buffer& out, std::string_view s) {
@@ -176,7 +187,6 @@ void append_capitalized(Buffer& out, std::string_view s) {
     if (s.empty()) return;
     map_each(out, s, [&](const char* first, const char* behind, char32_t c) {
         if (first == s.data()) return append_mapped(out, map_title(c));
-        if (c < 0x80) return out.push_back(ascii_lower(static_cast<char>(c)));
         append_lower_at(out, s, first, behind, c);
     });
 }

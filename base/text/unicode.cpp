@@ -59,6 +59,7 @@ constexpr Range kOtherCaseIgnorable[] = {
 
 template <size_t N>
 bool within(const Range (&table)[N], char32_t c) {
+    if (c < table[0].first || c > table[N - 1].last) return false;
     const Range* at = std::upper_bound(std::begin(table), std::end(table), c,
                                        [](char32_t value, const Range& r) { return value < r.first; });
     return at != std::begin(table) && c <= at[-1].last;
@@ -82,6 +83,8 @@ constexpr SpecialCase kSpecialTitle[] = {
 
 template <size_t N>
 const SpecialCase* special(const SpecialCase (&table)[N], char32_t c) {
+    // Most letters lie outside the three stretches in which the special ones are.
+    if (c < 0xDF || (c > 0x587 && c < 0x1E96) || (c > 0x1FFC && c < 0xFB00)) return nullptr;
     const SpecialCase* at =
         std::lower_bound(std::begin(table), std::end(table), c,
                          [](const SpecialCase& s, char32_t value) { return s.from < value; });
