@@ -1,0 +1,16 @@
+#pragma once
+// All builtin functions and methods as one table, made from builtins.def.
+#include "vm/object.hpp"
+#include "vm/vm.hpp"
+
+namespace talc::stdlib {
+
+// The functions behind the rows; each is defined in the file of its topic.
+#define ROW(owner, name, signature, effect, record, function, doc) vm::Ref function(vm::Vm& vm, const vm::Args& args);
+#include "stdlib/builtins.def"
+#undef ROW
+
+// What an engine gives to its VM. Lives as long as the process.
+const vm::BuiltinTable& builtin_table();
+
+}  // namespace talc::stdlib
