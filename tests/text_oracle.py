@@ -37,6 +37,9 @@ PLAIN_METHODS = """upper lower title capitalize swapcase casefold istitle isuppe
 TEXT_FUNCTIONS = PLAIN_METHODS + """repr ascii bytes_repr decode_replace decode len strip_of lstrip_of rstrip_of
     split_space rsplit_space split rsplit splitlines partition rpartition removeprefix removesuffix find rfind count
     startswith replace replace center ljust rjust zfill expandtabs join suggest""".split()
+BYTES_FUNCTIONS = ["bytes_" + name for name in """hex fromhex expandtabs replace strip strip_of split rsplit splitlines
+    isalpha isdigit isalnum isspace islower isupper istitle upper lower title capitalize swapcase""".split()] + [
+    "encode", "stepped", "stepped"]
 
 
 class Cases:
@@ -311,11 +314,7 @@ def text_case(c: Cases):
         s = c.text(surrogates=True)
         return name, [s], attempt(len, s) if name == "len" else (repr(s) if name == "repr" else ascii(s))
     if name in ("bytes_repr", "decode_replace", "decode"):
-        data = bytearray(s.encode())
-        for _ in range(r.choice([0, 1, 2])):
-            if data:
-                data[r.randrange(len(data))] = r.randrange(256)
-        data = bytes(data[:r.choice([len(data), len(data), max(len(data) - 1, 0)])])
+        data = changed_bytes(c, s)
         if name == "bytes_repr":
             return name, [data], repr(data)
         return name, [data], attempt(data.decode, "utf-8", "replace" if name == "decode_replace" else "strict")
@@ -358,6 +357,52 @@ def text_case(c: Cases):
     while wanted in names:
         wanted += "z"
     return name, [wanted] + names, attempt(suggestion, wanted, *names)
+
+
+def changed_bytes(c: Cases, s: str) -> bytes:
+    data = bytearray(s.encode())
+    for _ in range(c.r.choice([0, 1, 2])):
+        if data:
+            data[c.r.randrange(len(data))] = c.r.randrange(256)
+    return bytes(data[:c.r.choice([len(data), len(data), max(len(data) - 1, 0)])])
+
+
+def bytes_case(c: Cases):
+    r = c.r
+    data = changed_bytes(c, c.text(r.choice([6, 12, 60])))
+    at = r.randrange(len(data) + 1)
+    sub = r.choice([data[at:at + r.randint(0, 3)], b"a", b" "])
+    limit = r.choice([-1, -1, 0, 1, 2])
+    name = r.choice(BYTES_FUNCTIONS)
+    method = name.removeprefix("bytes_")
+    if name == "bytes_hex":
+        separator, group = r.choice(["", "-", ":"]), r.randint(-4, 4)
+        return name, [data, separator, group], attempt(data.hex, *([separator, group] if separator else []))
+    if name == "bytes_fromhex":
+        s = "".join(r.choice("0123456789abF  gé" if r.random() < 0.3 else "01aF") for _ in range(r.randint(0, 12)))
+        return name, [s], attempt(bytes.fromhex, s)
+    if name == "bytes_expandtabs":
+        data = bytes(r.choice(b"ab\t\n\r\xc3") for _ in range(r.randint(0, 15)))
+        size = r.choice([8, 4, 1, 0, -1])
+        return name, [data, size], attempt(data.expandtabs, size)
+    if name == "bytes_replace":
+        return name, [data, sub, b"xyz", limit], attempt(data.replace, sub, b"xyz", limit)
+    if name == "bytes_strip_of":
+        return name, [data, sub], attempt(data.strip, sub)
+    if name in ("bytes_split", "bytes_rsplit"):
+        return name, [data, limit], attempt(getattr(data, method), None, limit)
+    if name == "bytes_splitlines":
+        keep = r.random() < 0.5
+        return name, [data, int(keep)], attempt(data.splitlines, keep)
+    if name == "encode":
+        s = c.text(surrogates=True)
+        return name, [s], attempt(s.encode)
+    if name == "stepped":
+        s = c.text() + "é"
+        first, step = r.randrange(len(s)), r.choice([-3, -2, -1, 1, 2, 3])
+        result = s[first::step]
+        return name, [s, first, step, len(result)], repr(result)
+    return name, [data], attempt(getattr(data, method))
 
 
 def code_point_case(code: int):
@@ -418,7 +463,8 @@ def main() -> int:
         print(f"text oracle: skipped, this is CPython {sys.version_info[0]}.{sys.version_info[1]} and not 3.11")
         return 0
     c = Cases(args.seed)
-    cases = [number_case(c) if i % 2 == 0 else text_case(c) for i in range(args.cases)]
+    kinds = [number_case, text_case, number_case, text_case, bytes_case]
+    cases = [kinds[i % len(kinds)](c) for i in range(args.cases)]
     if args.code_points:
         cases += [code_point_case(code) for code in range(0x110000)]
     if args.only:

@@ -84,6 +84,49 @@ unsigned encode(char32_t c, char* out) {
     return 4;
 }
 
+void append_stepped(Buffer& out, std::string_view s, size_t first, int64_t step, size_t count) {
+    const char* begin = s.data();
+    const char* p = begin + byte_offset(s, first);
+    while (count > 0) {
+        unsigned n = sequence_length(*p);
+        out.append(std::string_view(p, n));
+        if (--count == 0) return;
+        for (int64_t k = 0; k < step; ++k) p += sequence_length(*p);
+        for (int64_t k = 0; k > step; --k) decode_before(p, begin);
+    }
+}
+
+namespace {
+
+// Surrogates are ED A0..BF xx; no other text has that second byte behind an ED.
+bool is_surrogate_at(std::string_view s, size_t at) {
+    return at + 1 < s.size() && s[at] == '\xED' && static_cast<unsigned char>(s[at + 1]) >= 0xA0;
+}
+
+}  // namespace
+
+size_t find_surrogate(std::string_view s) {
+    for (size_t i = 0; (i = s.find('\xED', i)) != std::string_view::npos; ++i) {
+        if (is_surrogate_at(s, i)) return code_point_count(s.substr(0, i));
+    }
+    return std::string_view::npos;
+}
+
+std::string surrogate_error_message(std::string_view s, size_t index) {
+    size_t first = byte_offset(s, index);
+    size_t behind = index;
+    for (size_t at = first; is_surrogate_at(s, at); at += 3) ++behind;
+    if (behind - index > 1) {
+        return fmt::format("'utf-8' codec can't encode characters in position {}-{}: surrogates not allowed",
+                           index, behind - 1);
+    }
+    const char* p = s.data() + first;
+    char32_t c = decode(p, s.data() + s.size());
+    return fmt::format(
+        "'utf-8' codec can't encode character '\\u{:04x}' in position {}: surrogates not allowed",
+        static_cast<uint32_t>(c), index);
+}
+
 InvalidUtf8 find_invalid_utf8(std::string_view bytes, size_t from) {
     constexpr const char* kStart = "invalid start byte";
     constexpr const char* kTail = "invalid continuation byte";

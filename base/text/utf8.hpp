@@ -87,6 +87,16 @@ inline void append_code_point(Buffer& out, char32_t c) {
     out.append(std::string_view(bytes, n));
 }
 
+// s[first::step] for `count` code points; first and step in code points, step != 0. The caller has checked
+// the range.
+void append_stepped(Buffer& out, std::string_view s, size_t first, int64_t step, size_t count);
+
+// Where s.encode() fails: the index of the first lone surrogate, counted in code points; npos when there is
+// none.
+size_t find_surrogate(std::string_view s);
+// "'utf-8' codec can't encode character '\ud800' in position 0: surrogates not allowed"
+std::string surrogate_error_message(std::string_view s, size_t index);
+
 // Where and why bytes are not strict UTF-8, in the words of CPython's UnicodeDecodeError: bytes [begin, end)
 // are the longest part of a sequence that begins well ("'utf-8' codec can't decode byte 0xff in position 0:
 // invalid start byte").

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/text/bytes_methods.hpp"
 #include "base/text/format_spec.hpp"
 #include "base/text/format_template.hpp"
 #include "base/text/hash.hpp"
@@ -255,6 +256,8 @@ std::string code_point_row(char32_t c) {
     return row;
 }
 
+std::string bytes_shown(std::string_view b) { return make(append_bytes_repr, b); }
+
 using Case = std::function<std::string(const Args&)>;
 
 template <class Split>
@@ -332,6 +335,73 @@ std::map<std::string, Case, std::less<>> number_cases() {
              return status ? shown(out.view()) : shown(status.failure());
          }},
     };
+}
+
+std::map<std::string, Case, std::less<>> bytes_cases() {
+    std::map<std::string, Case, std::less<>> cases = {
+        {"bytes_hex", [](const Args& a) { return made(append_hex, a[0], a[1], to_int(a[2])); }},
+        {"bytes_fromhex",
+         [](const Args& a) {
+             Buffer out;
+             Status status = append_from_hex(out, a[0]);
+             return status ? bytes_shown(out) : shown(status.failure());
+         }},
+        {"bytes_expandtabs",
+         [](const Args& a) { return bytes_shown(make(append_bytes_expanded_tabs, a[0], to_int(a[1]))); }},
+        {"bytes_replace",
+         [](const Args& a) {
+             Buffer out;
+             bool done = append_replaced(out, a[0], a[1], a[2], to_int(a[3]), Unit::Byte);
+             return bytes_shown(done ? out.view() : std::string_view(a[0]));
+         }},
+        {"bytes_strip_of", [](const Args& a) { return bytes_shown(strip_of(a[0], a[1], Space::Bytes)); }},
+        {"bytes_strip", [](const Args& a) { return bytes_shown(strip(a[0], Space::Bytes)); }},
+        {"encode",
+         [](const Args& a) {
+             size_t bad = find_surrogate(a[0]);
+             return bad == kNotFound ? bytes_shown(a[0])
+                                     : "!UnicodeEncodeError: " + surrogate_error_message(a[0], bad);
+         }},
+        {"stepped",
+         [](const Args& a) {
+             return made(append_stepped, a[0], static_cast<size_t>(to_int(a[1])), to_int(a[2]),
+                         static_cast<size_t>(to_int(a[3])));
+         }},
+    };
+    auto test = [&](const char* name, bool (*function)(std::string_view)) {
+        cases[name] = [function](const Args& a) { return shown(function(a[0])); };
+    };
+    auto change = [&](const char* name, void (*function)(Buffer&, std::string_view)) {
+        cases[name] = [function](const Args& a) { return bytes_shown(make(function, a[0])); };
+    };
+    auto split = [&](const char* name, auto function) {
+        cases[name] = [function](const Args& a) {
+            Pieces pieces;
+            function(pieces, a[0], to_int(a[1]));
+            std::string out;
+            for (std::string_view piece : pieces) out += (out.empty() ? "" : ", ") + bytes_shown(piece);
+            return "[" + out + "]";
+        };
+    };
+    test("bytes_isalpha", bytes_is_alpha);
+    test("bytes_isdigit", bytes_is_digit);
+    test("bytes_isalnum", bytes_is_alnum);
+    test("bytes_isspace", bytes_is_space);
+    test("bytes_islower", bytes_is_lower);
+    test("bytes_isupper", bytes_is_upper);
+    test("bytes_istitle", bytes_is_title);
+    change("bytes_upper", append_bytes_upper);
+    change("bytes_lower", append_bytes_lower);
+    change("bytes_title", append_bytes_title);
+    change("bytes_capitalize", append_bytes_capitalized);
+    change("bytes_swapcase", append_bytes_swapped_case);
+    split("bytes_split",
+          [](Pieces& p, std::string_view s, int64_t n) { split_space(p, s, n, Space::Bytes); });
+    split("bytes_rsplit",
+          [](Pieces& p, std::string_view s, int64_t n) { rsplit_space(p, s, n, Space::Bytes); });
+    split("bytes_splitlines",
+          [](Pieces& p, std::string_view s, int64_t n) { split_lines(p, s, n == 1, Space::Bytes); });
+    return cases;
 }
 
 std::map<std::string, Case, std::less<>> text_cases() {
@@ -437,6 +507,7 @@ std::map<std::string, Case, std::less<>> text_cases() {
 
 int main() {
     auto cases = number_cases();
+    cases.merge(bytes_cases());
     cases.merge(text_cases());
     std::string line;
     while (std::getline(std::cin, line)) {
