@@ -38,7 +38,7 @@ Ptr<Bytes> make_bytes_of(Vm& vm, Class* cls, std::string_view data);
 Ref make_int_of(Vm& vm, Class* cls, int64_t value);            // a BoxedInt unless cls is int or bool
 Ref make_float_of(Vm& vm, Class* cls, double value);
 
-Ref make_sequence_iterator(Vm& vm, Value sequence);              // by __getitem__ with 0, 1, 2 ...
+Ptr<Iterator> make_sequence_iterator(Vm& vm, Value sequence);    // by __getitem__ with 0, 1, 2 ...
 
 // Lists
 void list_append(Vm& vm, List* list, Value item);
