@@ -294,6 +294,7 @@ struct Generator : GcObject {
     Value* registers;                // nregs of the code
     const lang::Instr* pc;           // where it goes on
     GeneratorState state;
+    bool delegating;                 // suspended in YIELD_FROM, at pc: values sent and thrown go to its iterator
     Value handled;                   // exception being handled inside, while suspended
     Str* name;
 };

@@ -141,6 +141,7 @@ class Vm {
     // Resumes a generator: sends a value, or throws. Empty at its end (then `returned` has the result).
     Ref resume(Generator* generator, Value sent, Ref* returned);
     Ref throw_into(Generator* generator, Value exception, Ref* returned);
+    void close(Generator* generator);                      // runs its finally blocks, as generator.close()
 
     // ---- Names ----
     Cell* global_cell(Module* module, Str* name);          // made if there is none
@@ -184,10 +185,14 @@ class Vm {
     bool verify_code = false;                              // run the bytecode verifier on all code
 
   private:
-    friend struct Interpreter;
     friend class Heap;
+    friend struct Steps;
     void make_classes();
-    Ref run(Frame* entry);
+    void refuel();
+    Ref run(bool raising);                // the innermost frame, which is an entry frame; raising: begin with raised_
+    Frame* push_frame(Code* code, Function* function);
+    void pop_frame();
+    Ref resume_frame(Generator* generator, Value sent, bool raising, Ref* returned);
 
     Frame* frames_ = nullptr;
     Frame* frames_end_ = nullptr;
@@ -198,11 +203,12 @@ class Vm {
     char* native_stack_limit_ = nullptr;
     Ref raised_;
     Value handled_;                       // owned
+    bool yielded_ = false;                // run() came back by a yield
     std::atomic<bool> interrupted_{false};
-    uint64_t fuel_given_ = 0;
+    uint64_t fuel_given_ = 0;             // of the slice that is being used up
+    uint64_t fuel_used_ = 0;              // in the slices before it
     std::chrono::steady_clock::time_point deadline_{};
     bool has_deadline_ = false;
-    uint32_t memory_error_reserve_ = 0;
 };
 
 template <class F>

@@ -1,0 +1,193 @@
+// Importing: finding a module's file, compiling it, running it once.
+#include <sys/stat.h>
+
+#include <cstdio>
+
+#include "lang/compile.hpp"
+#include "vm/module.hpp"
+#include "vm/namespace.hpp"
+#include "vm/steps.hpp"
+
+namespace talc::vm {
+
+namespace {
+
+bool is_file(const std::string& path) {
+    struct stat info;
+    return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
+}
+
+bool read_file(const std::string& path, std::string& out) {
+    FILE* file = std::fopen(path.c_str(), "rb");
+    if (!file) return false;
+    char buffer[65536];
+    size_t n;
+    while ((n = std::fread(buffer, 1, sizeof buffer, file)) > 0) out.append(buffer, n);
+    std::fclose(file);
+    return true;
+}
+
+std::string folder_of(const std::string& path) {
+    size_t slash = path.rfind('/');
+    return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+
+struct Found {
+    std::string file;
+    bool package = false;
+};
+
+bool look_in(const std::string& folder, const std::string& name, Found& found) {
+    std::string plain = folder + "/" + name + ".tc";
+    std::string package = folder + "/" + name + "/__init__.tc";
+    if (is_file(package)) {
+        found = {package, true};
+        return true;
+    }
+    if (is_file(plain)) {
+        found = {plain, false};
+        return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+void raise_syntax_error(Vm& vm, const lang::SyntaxError& error, const Source& source) {
+    Exc type = error.kind == lang::SyntaxErrorKind::Syntax ? Exc::SyntaxError : Exc::IndentationError;
+    Ref text = make_str(vm, error.message);
+    Value arg = text;
+    Ptr<Exception> made = make_exception(vm, vm.classes.of(type), &arg, 1);
+    std::string excerpt = fmt::format("  File \"{}\", line {}\n{}", source.name(), source.line_of(error.span.begin),
+                                      caret_excerpt(source, error.span, "    "));
+    made->payload = Value::object(make_str(vm, excerpt).release());
+    raise_object(vm, made);
+}
+
+namespace {
+
+Ref load_file(Vm& vm, const std::string& full_name, const Found& found) {
+    std::string text;
+    if (!read_file(found.file, text)) raise(vm, Exc::ImportError, "cannot read '{}'", found.file);
+    auto source = std::make_shared<const Source>(found.file, std::move(text));
+    lang::CompileResult result = lang::compile(source, lang::CompileMode::Module);
+    if (result.error) raise_syntax_error(vm, *result.error, *source);
+    Ptr<Module> module = vm.make_module(full_name, found.file);
+    module->package = found.package;
+    Ref key = make_str(vm, full_name);
+    dict_set(vm, vm.modules, key, module);
+    try {
+        vm.run_module(result.code, module.get());
+    } catch (Raised&) {
+        Ref error = vm.take_raised();
+        dict_remove(vm, vm.modules, key);
+        raise_object(vm, error);
+    }
+    module->initialized = true;
+    return module;
+}
+
+Ref import_one(Vm& vm, const std::string& full_name, Module* parent, const std::string& importing_file) {
+    Ref key = make_str(vm, full_name);
+    Value known = dict_get(vm, vm.modules, key);
+    if (!known.is_undef()) return known;
+    if (vm.host.may_import && !vm.host.may_import(full_name)) {
+        raise(vm, Exc::ImportError, "import of module '{}' is not allowed here", full_name);
+    }
+    std::string leaf = full_name.substr(full_name.rfind('.') + 1);
+    Found found;
+    bool there = false;
+    if (parent) {
+        if (parent->package) there = look_in(folder_of(parent->file->string()), leaf, found);
+    } else {
+        there = look_in(importing_file.empty() ? "." : folder_of(importing_file), leaf, found);
+        for (size_t i = 0; !there && i < vm.host.module_path.size(); i++) there = look_in(vm.host.module_path[i], leaf, found);
+    }
+    if (there) return load_file(vm, full_name, found);
+    if (vm.table.make_module) {
+        if (Ref made = vm.table.make_module(vm, full_name)) {
+            dict_set(vm, vm.modules, key, made);
+            return made;
+        }
+    }
+    if (parent && !parent->package) {
+        raise(vm, Exc::ModuleNotFoundError, "No module named '{}'; '{}' is not a package", full_name, parent->name->view());
+    }
+    raise(vm, Exc::ModuleNotFoundError, "No module named '{}'", full_name);
+}
+
+}  // namespace
+
+Ref Vm::import_module(std::string_view name, const std::string& importing_file) {
+    check_stack();
+    Ref module;
+    Module* parent = nullptr;
+    for (size_t end = 0; end != std::string_view::npos;) {
+        end = name.find('.', end ? end + 1 : 0);
+        std::string prefix(name.substr(0, end));
+        Ref next_module = import_one(*this, prefix, parent, importing_file);
+        if (parent) {
+            Ptr<Str> leaf = intern(*this, std::string_view(prefix).substr(prefix.rfind('.') + 1));
+            set_attr_plain(*this, module, leaf.get(), next_module);
+        }
+        module = std::move(next_module);
+        parent = module.is_kind(Kind::Module) ? cast<Module>(module.get()) : nullptr;
+    }
+    return module;
+}
+
+Ref Steps::import(Vm& vm, Frame& frame, Str* name, bool leaf) {
+    std::string importing = frame.code->module->file ? frame.code->module->file->string() : std::string();
+    Ref module = vm.import_module(name->view(), importing);
+    if (leaf) return module;
+    size_t dot = name->view().find('.');
+    if (dot == std::string_view::npos) return module;
+    Ref top = make_str(vm, name->view().substr(0, dot));
+    return dict_get(vm, vm.modules, top);
+}
+
+Ref Steps::import_from(Vm& vm, Frame& frame, Value module, Str* name) {
+    if (Ref found = find_attr(vm, module, name)) return found;
+    auto* from = cast<Module>(module);
+    if (from->package) {
+        std::string importing = frame.code->module->file ? frame.code->module->file->string() : std::string();
+        try {
+            return vm.import_module(fmt::format("{}.{}", from->name->view(), name->view()), importing);
+        } catch (Raised&) {
+            Ref error = vm.take_raised();
+            if (!is_instance(vm, error, vm.classes.of(Exc::ModuleNotFoundError))) raise_object(vm, error);
+        }
+    }
+    if (from->file && !from->initialized) {
+        raise(vm, Exc::ImportError,
+              "cannot import name '{}' from partially initialized module '{}' (most likely due to a circular import) ({})",
+              name->view(), from->name->view(), from->file->view());
+    }
+    raise(vm, Exc::ImportError, "cannot import name '{}' from '{}' ({})", name->view(), from->name->view(),
+          from->file ? from->file->view() : std::string_view("unknown location"));
+}
+
+void Steps::import_star(Vm& vm, Frame& frame, Value module) {
+    auto* from = cast<Module>(module);
+    auto bind = [&](Str* name, Value value) {
+        Cell* cell = vm.global_cell(frame.code->module, name);
+        Value old = cell->value;
+        incref(value);
+        cell->value = value;
+        decref(old);
+    };
+    if (Ref all = find_attr(vm, module, vm.names.all_)) {
+        for_each(vm, all, [&](Value item) {
+            Ptr<Str> name = intern(vm, to_text(vm, item, "Item in __all__"));
+            bind(name.get(), get_attr(vm, module, name.get()));
+        });
+        return;
+    }
+    if (from->populate) from->populate(vm, from, nullptr);  // all of them
+    for (uint32_t i = 0; i < from->globals.size; i++) {
+        Namespace::Row row = from->globals.rows[i];
+        if (!row.name->view().starts_with("_") && !row.cell->value.is_undef()) bind(row.name, row.cell->value);
+    }
+}
+
+}  // namespace talc::vm
