@@ -309,8 +309,29 @@ void generator_clear(Vm&, Object* object) {
     }
 }
 
+// Suspended inside a try: its finally blocks have to run before it goes.
+bool has_cleanup(const Generator* g) {
+    if (g->state != GeneratorState::Suspended) return false;
+    auto at = static_cast<uint32_t>(g->pc - g->function->code->instrs) - (g->delegating ? 0 : 1);
+    for (const lang::Handler& handler : g->function->code->plain->handlers) {
+        if (at >= handler.begin && at < handler.end) return true;
+    }
+    return false;
+}
+
 void generator_destroy(Vm& vm, Object* object) {
     Generator* g = as_generator(object);
+    if (has_cleanup(g)) {
+        Ref pending = vm.take_raised();
+        g->refs = 2;  // alive while it runs
+        try {
+            vm.close(g);
+        } catch (Raised&) {
+            vm.take_raised();
+        }
+        g->refs = 0;
+        vm.set_raised(std::move(pending));
+    }
     if (g->registers) {
         size_t count = g->function->code->nregs;
         for (size_t i = 0; i < count; i++) drop(g->registers[i]);
