@@ -92,7 +92,6 @@ Ptr<Iterator> make_str_iterator(Vm& vm, Str* s);
 Ptr<Iterator> make_bytes_iterator(Vm& vm, Bytes* bytes);
 Ptr<Iterator> make_dict_iterator(Vm& vm, Dict* dict, ViewOf what);
 Ptr<Iterator> make_set_iterator(Vm& vm, Set* set);
-Ptr<Iterator> make_sequence_iterator(Vm& vm, Value sequence);   // by __getitem__ from 0 on
 Ptr<Iterator> make_callable_iterator(Vm& vm, Value callable, Value sentinel);   // iter(f, sentinel)
 
 }  // namespace talc::vm
