@@ -152,7 +152,7 @@ class Cases:
     def template(self):
         r = self.r
         # An argument may become another one's width: only small numbers.
-        args = [r.choice([r.randint(-50, 50), self.float(), re.sub(r"\d", "d", self.text())])
+        args = [r.choice([r.randint(-50, 50), r.choice([math.nan, r.uniform(-50, 50), 1e-300]), re.sub(r"\d", "d", self.text())])
                 for _ in range(r.randint(1, 4))]
         manual = r.random() < 0.3
         out = ""

@@ -42,6 +42,9 @@ std::string unescape(std::string_view s) {
     return out;
 }
 
+// What a random width may ask for; more is a MemoryError.
+constexpr size_t kMostBytes = size_t{1} << 28;
+
 int64_t to_int(const std::string& s) { return std::stoll(s); }
 double to_float(const std::string& s) { return *parse_float_hex(s); }
 
@@ -73,7 +76,7 @@ std::string made(Function function, More&&... more) {
 
 template <class Function, class... More>
 std::string checked(Function function, More&&... more) {
-    Buffer out;
+    Buffer out(kMostBytes);
     Status status = function(out, std::forward<More>(more)...);
     return status ? shown(out.view()) : shown(status.failure());
 }
@@ -330,7 +333,7 @@ std::map<std::string, Case, std::less<>> number_cases() {
         {"format",
          [](const Args& a) {
              FieldNumbering numbering;
-             Buffer out;
+             Buffer out(kMostBytes);
              Status status = format(out, a[0], arguments(a, 1), numbering, kTemplateDepth);
              return status ? shown(out.view()) : shown(status.failure());
          }},
