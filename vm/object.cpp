@@ -170,16 +170,13 @@ void foreign_destroy(Vm& vm, Object* object) {
 // ---- Cell ----
 
 void cell_traverse(Object* object, Visitor& visitor) {
-    auto* cell = cast<Cell>(object);
-    visitor.visit(cell->value);
-    visit(visitor, cell->fallback);
+    visitor.visit(cast<Cell>(object)->value);
 }
 void cell_clear(Vm&, Object* object) { drop(cast<Cell>(object)->value); }
 void cell_destroy(Vm& vm, Object* object) {
     auto* cell = cast<Cell>(object);
     drop(cell->value);
     drop(cell->name);
-    drop(cell->fallback);
     vm.heap.deallocate(cell, sizeof(Cell));
 }
 

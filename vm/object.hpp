@@ -143,7 +143,7 @@ struct Range : Object {
 };
 
 struct Slice : GcObject { Value start, stop, step; };
-struct Cell : GcObject { Value value; Str* name; Cell* fallback; };  // fallback: the builtin of the same name (globals only)
+struct Cell : GcObject { Value value; Str* name; Cell* fallback; };  // fallback (not owned): the builtin of the same name (globals only)
 
 // ---- Code and callables ---------------------------------------------------------------------------
 
