@@ -212,7 +212,7 @@ Ptr<Iterator> make_dict_iterator(Vm& vm, Dict* dict, ViewOf what) {
 Ptr<Iterator> make_set_iterator(Vm& vm, Set* set) {
     return make_iterator(vm, vm.classes.set_iterator, std::make_unique<SetState>(set));
 }
-Ref make_sequence_iterator(Vm& vm, Value sequence) {
+Ptr<Iterator> make_sequence_iterator(Vm& vm, Value sequence) {
     return make_iterator(vm, vm.classes.iterator, std::make_unique<SequenceState>(sequence));
 }
 Ptr<Iterator> make_callable_iterator(Vm& vm, Value callable, Value sentinel) {
