@@ -18,11 +18,13 @@ function(talc_room name)
   endif()
 endfunction()
 
-# talc_source_options(FILE options...): flags for one file, if the compiler is GCC.
+# talc_source_options(FILE options... [GNU options for GCC alone...])
 function(talc_source_options file)
+  cmake_parse_arguments(ARG "" "" "GNU" ${ARGN})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS "${ARGN}")
+    list(APPEND ARG_UNPARSED_ARGUMENTS ${ARG_GNU})
   endif()
+  set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS "${ARG_UNPARSED_ARGUMENTS}")
 endfunction()
 
 # talc_library(NAME rooms...): the objects of all these rooms in one archive.
