@@ -7,6 +7,9 @@
 #include "vm/steps.hpp"
 #include "vm/vm.hpp"
 
+// Addresses of labels: one indirect jump an instruction, each with its own branch prediction.
+#pragma GCC diagnostic ignored "-Wpedantic"
+
 namespace talc::vm {
 
 using lang::Instr;
