@@ -1,0 +1,18 @@
+#pragma once
+// File objects: what open() gives, and the standard streams as objects.
+#include <memory>
+#include <string>
+
+#include "stdlib/raw_file.hpp"
+#include "vm/vm.hpp"
+
+namespace talc::stdlib {
+
+// Opens as the builtin open() does; mode as there.
+vm::Ref open_file(vm::Vm& vm, const std::string& path, std::string_view mode);
+// sys.stdin, sys.stdout, sys.stderr: 0, 1, 2.
+vm::Ref make_standard_file(vm::Vm& vm, int which);
+bool is_text_file(vm::Vm& vm, vm::Value v);
+void write_to_file(vm::Vm& vm, vm::Value text_file, std::string_view text);
+
+}  // namespace talc::stdlib
