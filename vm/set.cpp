@@ -49,15 +49,20 @@ void free_table(Vm& vm, Set* set, SetEntry* table, size_t mask) {
     if (table != set->small) vm.heap.deallocate(table, (mask + 1) * sizeof(SetEntry));
 }
 
-// The entry of a key, or the free one where the search ended.
-SetEntry* find(Vm& vm, Set* set, Value key, int64_t hash) {
+// The entry of a key, or the free one where the search ended; then `deleted` gets the deleted entry that was
+// passed last, which a new key takes.
+SetEntry* find(Vm& vm, Set* set, Value key, int64_t hash, SetEntry** deleted = nullptr) {
 restart:
+    if (deleted) *deleted = nullptr;
     size_t mask = set->mask;
     for (SetProbe probe(hash, mask);; probe.advance(mask)) {
         SetEntry* entry = set->table + probe.at;
         for (size_t left = probe.neighbours(mask) + 1; left > 0; left--, entry++) {
             if (is_free(*entry)) return entry;
-            if (entry->hash != hash || entry->key.is_undef()) continue;
+            if (entry->hash != hash) {
+                if (deleted && entry->hash == kDeletedHash) *deleted = entry;
+                continue;
+            }
             if (entry->key.same(key)) return entry;
             if (entry->key.is_int() && key.is_int()) continue;
             SetEntry* table = set->table;
@@ -164,8 +169,15 @@ bool set_contains(Vm& vm, Set* set, Value key) { return set_contains(vm, set, ke
 
 bool set_add(Vm& vm, Set* set, Value key, int64_t hash) {
     Ref hold(key);
-    SetEntry* entry = find(vm, set, key, hash);
+    SetEntry* deleted = nullptr;
+    SetEntry* entry = find(vm, set, key, hash, &deleted);
     if (!entry->key.is_undef()) return false;
+    if (deleted) {
+        deleted->key = hold.release();
+        deleted->hash = hash;
+        set->used++;
+        return true;
+    }
     entry->key = hold.release();
     entry->hash = hash;
     set->filled++;
