@@ -104,7 +104,7 @@ std::vector<TensorType> infer_types(DimEnv& env, DType default_float, Op op, std
     TensorType result;
     result.shape = tensor::infer_shape(judge, op, std::span<const Shape* const>(shapes), attrs);
     result.device = common_device(inputs, attrs);
-    result.weak = op == Op::Number;
+    result.weak = op == Op::Number || op == Op::Size;
     tensor::DTypes dtypes =
         tensor::infer_dtypes({op, operands, attrs.dtype, attrs.value, attrs.delta, default_float});
     std::vector<TensorType> types;

@@ -27,6 +27,7 @@ struct Context {
     DType default_float = DType::Float32;
     Device default_device;
     bool grad_enabled = true;
+    uint64_t tape_clock = 0;  // numbers the nodes of autograd's tape in order of recording
     Generator generator;
     std::shared_ptr<MemoryMeter> meter;  // null: unlimited
     ParallelFor parallel_for;            // empty: everything on the calling thread

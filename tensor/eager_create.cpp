@@ -34,6 +34,10 @@ void kernel_create(Context& context, Op op, Tensors, const Attrs& attrs, const I
         results[0] = number(context, attrs.value);
         return;
     }
+    if (op == Op::Size) {
+        results[0] = number(context, Scalar(attrs.start));
+        return;
+    }
     Tensor tensor = empty(context, inferred.shape, inferred.dtypes[0], inferred.device);
     if (op == Op::Full) {
         copy_elements(context, number(context, attrs.value), tensor);

@@ -76,8 +76,8 @@ Dims unflatten(int64_t number, const Dims& shape) {
 }
 
 void create(const Call& call) {
-    if (call.op == Op::Number) {
-        call.results[0] = number(call.context, call.attrs.value);
+    if (call.op == Op::Number || call.op == Op::Size) {
+        call.results[0] = number(call.context, call.op == Op::Size ? Scalar(call.attrs.start) : call.attrs.value);
         return;
     }
     Tensor out = call.fresh();

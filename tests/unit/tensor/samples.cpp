@@ -105,7 +105,8 @@ Call Sampler::call(Op op, DType dtype, bool smooth) {
     switch (row.kind) {
         case Kind::Leaf: break;
         case Kind::Create:
-            if (op != Op::Number) a.sizes = shape(0, 3);
+            if (op == Op::Size) a.start = below(9);
+            if (op != Op::Number && op != Op::Size) a.sizes = shape(0, 3);
             if (op == Op::Arange) a.sizes = shape(1, 1);
             a.value = is_float(dtype) ? Scalar(real(-2, 2)) : Scalar(below(5));
             a.delta = is_float(dtype) ? Scalar(0.25) : Scalar(2);
@@ -122,7 +123,7 @@ Call Sampler::call(Op op, DType dtype, bool smooth) {
             for (size_t i = 0; i < row.inputs; ++i) {
                 DType own = op == Op::Where && i == 0 ? DType::Bool : dtype;
                 bool corner = op == Op::Abs || op == Op::Relu || op == Op::Sign || op == Op::Floor || op == Op::Ceil ||
-                              op == Op::Trunc || op == Op::Round;
+                              op == Op::Trunc || op == Op::Round || op == Op::FloorDiv || op == Op::Remainder;
                 Dims own_shape = row.inputs == 1 ? full : broadcastable(full);
                 if (i > 0 && (op == Op::Div || op == Op::FloorDiv || op == Op::Remainder)) {
                     c.inputs.push_back(tensor(own_shape, own, 0.4, 3));
@@ -152,7 +153,8 @@ Call Sampler::call(Op op, DType dtype, bool smooth) {
                 if (one ? a.dims.empty() && (coin() || d + 1 == rank) : coin()) a.dims.push_back(d);
             }
             a.keepdim = coin();
-            c.inputs = {tensor(full, dtype, -3, 3, smooth)};
+            bool product = smooth && op == Op::Prod;  // kept near 1
+            c.inputs = {tensor(full, dtype, product ? 0.6 : -3, product ? 1.4 : 3, smooth)};
             break;
         }
         case Kind::Contraction: {

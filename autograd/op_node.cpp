@@ -1,0 +1,90 @@
+#include "autograd/op_node.hpp"
+
+#include <fmt/format.h>
+
+#include "autograd/vjp.hpp"
+#include "tensor/error.hpp"
+
+namespace talc::autograd {
+
+using tensor::fail;
+
+OpNode::OpNode(Context& context, tensor::Op op, tensor::Attrs attrs, std::vector<TensorMeta> operand_metas,
+               std::vector<Edge> operand_edges, std::vector<TensorMeta> result_metas)
+    : op_(op), attrs_(std::move(attrs)), operands_(std::move(operand_metas)) {
+    edges = std::move(operand_edges);
+    results = std::move(result_metas);
+    number(context);
+}
+
+uint32_t OpNode::needed() const {
+    Needs needs = 0;
+    for (size_t i = 0; i < edges.size(); ++i) {
+        if (edges[i]) needs |= vjp_needs(op_, i, edges.size());
+    }
+    return needs;
+}
+
+void OpNode::save_operands(Tensors inputs) {
+    Needs needs = needed();
+    saved_operands_.resize(inputs.size());
+    for (size_t i = 0; i < inputs.size(); ++i) {
+        if (needs & operand_bit(i)) saved_operands_[i] = SavedTensor(inputs[i], edges[i]);
+    }
+}
+
+void OpNode::save_results(Tensors values) {
+    Needs needs = needed();
+    saved_results_.resize(values.size());
+    for (size_t i = 0; i < values.size(); ++i) {
+        if (needs & result_bit(i)) saved_results_[i] = SavedTensor(values[i], {nullptr, static_cast<uint32_t>(i), {}});
+    }
+}
+
+std::vector<Tensor> OpNode::backward(Context& context, std::span<const Tensor> gradients, bool keep) {
+    if (freed_) {
+        fail("Trying to backward through the graph a second time (or directly access saved tensors after they have "
+             "already been freed). Saved intermediate values of the graph are freed when you call .backward() or "
+             "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if "
+             "you need to access saved tensors after calling backward.");
+    }
+    if (!gradients[0]) return std::vector<Tensor>(edges.size());
+    TensorEmit emitter(context);
+    VjpCall<TensorEmit> call{
+        op_,
+        attrs_,
+        edges.size(),
+        [this](size_t i) -> const tensor::Dims& { return operands_[i].shape; },
+        [this](size_t i) { return operands_[i].dtype; },
+        [this](size_t i) { return saved_operands_[i].unpack(); },
+        [this](size_t i) {
+            // Indices and the like stay off the tape.
+            bool carries = tensor::is_float(results[i].dtype);
+            return saved_results_[i].unpack(carries ? Ref<GradNode>(this) : nullptr);
+        },
+        [this](size_t i) { return static_cast<bool>(edges[i]); },
+        gradients[0],
+    };
+    std::vector<Tensor> result = run_vjp(emitter, call);
+    if (!keep && needed() != 0) {
+        freed_ = true;
+        saved_operands_.clear();
+        saved_results_.clear();
+    }
+    return result;
+}
+
+std::string OpNode::name() const {
+    std::string_view base = vjp_info(op_).name;
+    if (op_ == tensor::Op::Matmul) {
+        size_t left = operands_[0].shape.size(), right = operands_[1].shape.size();
+        base = left == 1 && right == 1 ? "Dot" : left == 2 && right == 1 ? "Mv" : left == 2 && right == 2 ? "Mm" : "UnsafeView";
+        if (left == 3 && right == 3) base = "Bmm";
+    }
+    // PyTorch numbers the overloads: with dims they are the second one.
+    bool overload = (op_ == tensor::Op::Sum || op_ == tensor::Op::Mean || op_ == tensor::Op::Prod) &&
+                    attrs_.dims.size() < operands_[0].shape.size() && !attrs_.dims.empty();
+    return fmt::format("{}Backward{}", base, overload ? 1 : 0);
+}
+
+}  // namespace talc::autograd

@@ -1,0 +1,33 @@
+#pragma once
+// The tape's node for an operator of the table.
+#include "autograd/tape.hpp"
+
+namespace talc::autograd {
+
+class OpNode final : public GradNode {
+  public:
+    // Records that `op` gives results of `result_metas`; `inputs` may be empty handles where no value is at hand, which
+    // is allowed for operators that need none.
+    OpNode(Context& context, tensor::Op op, tensor::Attrs attrs, std::vector<TensorMeta> operand_metas,
+           std::vector<Edge> operand_edges, std::vector<TensorMeta> result_metas);
+
+    // Keeps what the wanted gradients need. Operands before an in-place operator runs, results after it.
+    void save_operands(Tensors inputs);
+    void save_results(Tensors results);
+
+    std::vector<Tensor> backward(Context& context, std::span<const Tensor> gradients, bool keep) override;
+    std::string name() const override;
+    tensor::Op op() const { return op_; }
+
+  private:
+    uint32_t needed() const;
+
+    tensor::Op op_;
+    bool freed_ = false;
+    tensor::Attrs attrs_;
+    std::vector<TensorMeta> operands_;
+    std::vector<SavedTensor> saved_operands_;
+    std::vector<SavedTensor> saved_results_;
+};
+
+}  // namespace talc::autograd
