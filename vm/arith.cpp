@@ -2,6 +2,7 @@
 
 #include "base/text/number_text.hpp"
 #include "vm/class.hpp"
+#include "vm/containers.hpp"
 #include "vm/format.hpp"
 #include "vm/vm.hpp"
 
@@ -144,50 +145,6 @@ Value number_op(Vm& vm, BinaryOp op, Value a, Value b) {
     return float_op(vm, op, to_double(vm, a), to_double(vm, b));
 }
 
-int64_t repeat_count(Vm& vm, Value v, size_t size, size_t item_bytes) {
-    int64_t n = to_index(vm, v);
-    if (n <= 0 || size == 0) return 0;
-    size_t most = SIZE_MAX / 4 / item_bytes;
-    if (static_cast<uint64_t>(n) > most / size) raise_object(vm, make_exception(vm, vm.classes.of(Exc::MemoryError), nullptr, 0));
-    return n;
-}
-
-Ref repeat_str(Vm& vm, Str* s, Value times) {
-    int64_t n = repeat_count(vm, times, s->size, 1);
-    if (n == 0) return vm.empty_str;
-    if (static_cast<uint64_t>(n) * s->size > 0x7FFFFFFF) {
-        raise_object(vm, make_exception(vm, vm.classes.of(Exc::MemoryError), nullptr, 0));
-    }
-    Ptr<Str> out = make_str_buffer(vm, s->size * static_cast<size_t>(n));
-    if (s->size == 1) {
-        __builtin_memset(out->data, s->data[0], static_cast<size_t>(n));
-    } else {
-        for (int64_t i = 0; i < n; i++) __builtin_memcpy(out->data + static_cast<size_t>(i) * s->size, s->data, s->size);
-    }
-    finish_str(out.get());
-    return out;
-}
-
-Ref repeat_items(Vm& vm, const Value* items, size_t size, int64_t n, bool tuple) {
-    size_t total = size * static_cast<size_t>(n);
-    if (tuple) {
-        Tuple* out = make_raw_tuple(vm, total);
-        for (size_t i = 0; i < total; i++) {
-            out->items[i] = items[i % size];
-            incref(out->items[i]);
-        }
-        vm.heap.track(out);
-        return Ref::steal(Value::object(out));
-    }
-    Ptr<List> out = make_list(vm, total);
-    for (size_t i = 0, k = 0; i < total; i++, k = k + 1 == size ? 0 : k + 1) {
-        out->items[i] = items[k];
-        incref(items[k]);
-    }
-    out->size = total;
-    return out;
-}
-
 [[noreturn]] void cannot_concatenate(Vm& vm, const char* what, Value b) {
     raise(vm, Exc::TypeError, "can only concatenate {} (not \"{}\") to {}", what, class_name(vm, b), what);
 }
@@ -201,43 +158,16 @@ Ref sequence_op(Vm& vm, BinaryOp op, Value a, Value b) {
         switch (a.o->kind) {
             case Kind::Str:
                 if (!b.is_kind(Kind::Str)) cannot_concatenate(vm, "str", b);
-                return str_concat(vm, cast<Str>(a)->view(), cast<Str>(b)->view());
-            case Kind::List: {
+                return str_add(vm, cast<Str>(a), cast<Str>(b));
+            case Kind::List:
                 if (!b.is_kind(Kind::List)) cannot_concatenate(vm, "list", b);
-                auto* x = cast<List>(a);
-                auto* y = cast<List>(b);
-                Ptr<List> out = make_list(vm, x->size + y->size);
-                for (List* part : {x, y}) {
-                    for (size_t i = 0; i < part->size; i++) {
-                        out->items[out->size++] = part->items[i];
-                        incref(part->items[i]);
-                    }
-                }
-                return out;
-            }
-            case Kind::Tuple: {
+                return list_concat(vm, cast<List>(a), cast<List>(b));
+            case Kind::Tuple:
                 if (!b.is_kind(Kind::Tuple)) cannot_concatenate(vm, "tuple", b);
-                auto* x = cast<Tuple>(a);
-                auto* y = cast<Tuple>(b);
-                if (x->size == 0 && !b.o->cls->user) return b;
-                if (y->size == 0 && !a.o->cls->user) return a;
-                Tuple* out = make_raw_tuple(vm, x->size + y->size);
-                size_t at = 0;
-                for (Tuple* part : {x, y}) {
-                    for (size_t i = 0; i < part->size; i++) {
-                        out->items[at++] = part->items[i];
-                        incref(part->items[i]);
-                    }
-                }
-                vm.heap.track(out);
-                return Ref::steal(Value::object(out));
-            }
-            case Kind::Bytes: {
+                return tuple_concat(vm, cast<Tuple>(a), cast<Tuple>(b));
+            case Kind::Bytes:
                 if (!b.is_kind(Kind::Bytes)) raise(vm, Exc::TypeError, "can't concat {} to bytes", class_name(vm, b));
-                std::string joined(cast<Bytes>(a)->view());
-                joined += cast<Bytes>(b)->view();
-                return make_bytes(vm, joined);
-            }
+                return bytes_concat(vm, cast<Bytes>(a), cast<Bytes>(b));
             default: break;
         }
     }
@@ -252,26 +182,12 @@ Ref sequence_op(Vm& vm, BinaryOp op, Value a, Value b) {
                     raise(vm, Exc::TypeError, "can't multiply sequence by non-int of type '{}'", class_name(vm, times));
                 }
             }
+            int64_t n = to_index(vm, times);
             switch (kind) {
-                case Kind::Str: return repeat_str(vm, cast<Str>(sequence), times);
-                case Kind::List: {
-                    auto* list = cast<List>(sequence);
-                    int64_t n = repeat_count(vm, times, list->size, sizeof(Value));
-                    return n == 0 ? Ref(make_list(vm)) : repeat_items(vm, list->items, list->size, n, false);
-                }
-                case Kind::Tuple: {
-                    auto* tuple = cast<Tuple>(sequence);
-                    int64_t n = repeat_count(vm, times, tuple->size, sizeof(Value));
-                    return n == 0 ? Ref(vm.empty_tuple) : repeat_items(vm, tuple->items, tuple->size, n, true);
-                }
-                default: {
-                    auto* bytes = cast<Bytes>(sequence);
-                    int64_t n = repeat_count(vm, times, bytes->size, 1);
-                    vm.tick(static_cast<uint64_t>(n));
-                    std::string out;
-                    for (int64_t i = 0; i < n; i++) out += bytes->view();
-                    return make_bytes(vm, out);
-                }
+                case Kind::Str: return str_repeat(vm, cast<Str>(sequence), n);
+                case Kind::List: return list_repeat(vm, cast<List>(sequence), n);
+                case Kind::Tuple: return tuple_repeat(vm, cast<Tuple>(sequence), n);
+                default: return bytes_repeat(vm, cast<Bytes>(sequence), n);
             }
         }
     }
@@ -355,19 +271,7 @@ Ref binary_in_place(Vm& vm, BinaryOp op, Value a, Value b) {
                 return a;
             }
             if (op == BinaryOp::Mul && is_integer(b)) {
-                auto* list = cast<List>(a);
-                int64_t n = repeat_count(vm, b, list->size, sizeof(Value));
-                if (n == 0) {
-                    list_clear(vm, list);
-                    return a;
-                }
-                size_t size = list->size;
-                list_reserve(vm, list, size * static_cast<size_t>(n));
-                for (size_t i = size; i < size * static_cast<size_t>(n); i++) {
-                    list->items[i] = list->items[i - size];
-                    incref(list->items[i]);
-                }
-                list->size = size * static_cast<size_t>(n);
+                list_repeat_in_place(vm, cast<List>(a), int_value(b));
                 return a;
             }
         }
