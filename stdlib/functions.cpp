@@ -5,6 +5,7 @@
 #include "base/text/number_text.hpp"
 #include "base/text/utf8.hpp"
 #include "stdlib/support.hpp"
+#include "stdlib/type_forms.hpp"
 #include "vm/shape.hpp"
 
 namespace talc::stdlib {
@@ -111,6 +112,17 @@ bool matches_class(Vm& vm, Value classes, const char* complaint, const Test& tes
             if (matches_class(vm, tuple->items[i], complaint, test)) return true;
         }
         return false;
+    }
+    if (const std::vector<Ref>* members = union_members(vm, classes)) {
+        for (const Ref& member : *members) {
+            Value cls = member.is_none() ? Value(vm.classes.none_type) : member.get();
+            if (matches_class(vm, cls, complaint, test)) return true;
+        }
+        return false;
+    }
+    if (is_generic_alias(vm, classes)) {
+        std::string_view function = std::string_view(complaint).substr(0, std::string_view(complaint).find('('));
+        raise(vm, Exc::TypeError, "{}() argument 2 cannot be a parameterized generic", function);
     }
     raise(vm, Exc::TypeError, std::string(complaint));
 }

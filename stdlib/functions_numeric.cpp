@@ -240,8 +240,9 @@ Ref builtin_max(Vm& vm, const Args& args) { return extreme(vm, args, CompareOp::
 Ref builtin_min(Vm& vm, const Args& args) { return extreme(vm, args, CompareOp::Lt, "min"); }
 
 Ref builtin_sorted(Vm& vm, const Args& args) {
-    Ptr<List> list = list_from_iterable(vm, args[0]);
-    sort_list(vm, list.get(), args[1], to_index(vm, args[2]) != 0);
+    check_count(vm, args, "sorted", 1, 1);
+    Ptr<List> list = list_from_iterable(vm, args.rest[0]);
+    sort_list(vm, list.get(), args[0], to_index(vm, args[1]) != 0);
     return list;
 }
 

@@ -207,6 +207,7 @@ Ref reverse_iterator(Vm& vm, Value v) {
 }
 
 Ref enumerate_new(Vm& vm, const Args& args) {
+    if (!args.has(1)) raise(vm, Exc::TypeError, "enumerate() missing required argument 'iterable'");
     auto state = std::make_unique<Enumerate>();
     state->count = to_index(vm, args[2]);
     state->source = iterate(vm, args[1]);

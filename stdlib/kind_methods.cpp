@@ -37,6 +37,4 @@ Ref kind_le(Vm& vm, const Args& args) { return compare_kind(vm, CompareOp::Le, a
 Ref kind_gt(Vm& vm, const Args& args) { return compare_kind(vm, CompareOp::Gt, args); }
 Ref kind_ge(Vm& vm, const Args& args) { return compare_kind(vm, CompareOp::Ge, args); }
 
-Ref class_getitem(Vm&, const Args& args) { return args[0]; }
-
 }  // namespace talc::stdlib

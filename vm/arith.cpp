@@ -204,6 +204,7 @@ Value operator_method(Vm& vm, Value v, Special special) {
         case Kind::Set:
         case Kind::Dict:
         case Kind::DictView:
+        case Kind::Class:  // int | None
         case Kind::Foreign: return find_class_attr(vm, v.o->cls, vm.names.special(special));
         default: return Value();
     }

@@ -223,7 +223,7 @@ Ref Vm::builtin(std::string_view name) {
     }
     static constexpr std::string_view kHidden[] = {"NoneType", "NotImplementedType", "ellipsis", "cell", "code", "function",
                                                    "method", "module", "generator", "iterator", "TextIOWrapper",
-                                                   "BufferedReader"};
+                                                   "BufferedReader", "UnionType", "GenericAlias"};
     for (std::string_view hidden : kHidden) {
         if (name == hidden) return {};
     }
