@@ -65,8 +65,6 @@ Escape read_hex_escape(std::string_view text, size_t at, bool bytes) {
         escape.error = fmt::format(
             "(unicode error) 'unicodeescape' codec can't decode bytes in position {}-{}: illegal Unicode character",
             at - 1, at + digits);
-    } else if (*value >= 0xD800 && *value <= 0xDFFF && !bytes) {
-        escape.error = fmt::format("a lone surrogate, '\\{}', is no character", text.substr(at, 1 + digits));
     }
     return escape;
 }

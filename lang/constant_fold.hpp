@@ -1,0 +1,9 @@
+#pragma once
+// Replaces operations on constants by their results, where the result is what running them would give.
+#include "lang/ast.hpp"
+
+namespace talc::lang {
+
+void fold_constants(Module& module, Arena& arena);
+
+}  // namespace talc::lang
