@@ -1,0 +1,194 @@
+// The public API: wires the rooms together.
+#include "stdlib/engine.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/text/utf8.hpp"
+#include "lang/compile.hpp"
+#include "lang/disassembler.hpp"
+#include "stdlib/builtins.hpp"
+#include "stdlib/streams.hpp"
+#include "vm/module.hpp"
+
+namespace talc {
+
+using namespace vm;
+
+namespace {
+
+constexpr int kErrorStatus = 1;
+constexpr int kUsageStatus = 2;
+constexpr int kInterruptedStatus = 130;  // 128 and the number of SIGINT, as shells count
+
+Host make_host(const Options& options) {
+    Host host;
+    host.out = options.out;
+    host.err = options.err;
+    host.read_line = options.read_line;
+    host.may_import = options.may_import;
+    host.may_open = options.may_open;
+    host.module_path = options.module_path;
+    host.argv = options.arguments;
+    return host;
+}
+
+vm::Limits make_limits(const talc::Limits& limits) {
+    return {limits.instructions, limits.seconds, limits.memory, limits.recursion};
+}
+
+// A program must be UTF-8; a byte order mark at its beginning is skipped.
+std::optional<std::string> problem_of(std::string_view code) {
+    if (text::InvalidUtf8 invalid = text::find_invalid_utf8(code)) {
+        return "the program is not UTF-8: " + text::utf8_error_message(code, invalid);
+    }
+    return std::nullopt;
+}
+
+std::shared_ptr<const Source> make_source(std::string_view code, const std::string& name) {
+    if (code.starts_with("\xEF\xBB\xBF")) code.remove_prefix(3);
+    return std::make_shared<const Source>(name, std::string(code));
+}
+
+bool has_channel(std::string_view channels, std::string_view wanted) {
+    while (!channels.empty()) {
+        size_t end = channels.find(',');
+        std::string_view channel = channels.substr(0, end);
+        if (channel.starts_with('+')) channel.remove_prefix(1);
+        if (channel == wanted) return true;
+        if (end == std::string_view::npos) break;
+        channels.remove_prefix(end + 1);
+    }
+    return false;
+}
+
+}  // namespace
+
+const char* version() { return TALC_VERSION; }
+
+bool read_source(const std::string& path, std::string& text) {
+    int fd = path == "-" ? 0 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    text.clear();
+    char chunk[65536];
+    ssize_t count;
+    while ((count = ::read(fd, chunk, sizeof chunk)) > 0) text.append(chunk, static_cast<size_t>(count));
+    int error = errno;
+    if (fd != 0) ::close(fd);
+    errno = error;
+    return count == 0;
+}
+
+// ---- State ----------------------------------------------------------------------------------------
+
+Engine::State::State(Options given)
+    : options(std::move(given)), vm(stdlib::builtin_table(), make_limits(options.limits), make_host(options)) {
+    vm.heap.set_stress(options.stress_collector);
+    vm.verify_code = options.verify_code;
+}
+
+Result Engine::State::failure(Ref exception) {
+    if (is_instance(vm, exception, vm.classes.of(Exc::SystemExit))) {
+        Ref code = get_attr(vm, exception, vm.names.code);
+        if (code.is_none()) return {Outcome::Exit, 0, ""};
+        if (is_integer(code)) return {Outcome::Exit, static_cast<int>(int_value(code) & 0xFF), ""};
+        return {Outcome::Exit, kErrorStatus, to_str(vm, code)->string() + "\n"};
+    }
+    bool interrupted = is_instance(vm, exception, vm.classes.of(Exc::KeyboardInterrupt));
+    std::string report = vm.format_exception(exception, options.colour);
+    if (interrupted) return {Outcome::Interrupted, kInterruptedStatus, std::move(report)};
+    return {Outcome::Error, kErrorStatus, std::move(report)};
+}
+
+Result Engine::State::compile_failure(const lang::SyntaxError& error, const Source& source) {
+    try {
+        raise_syntax_error(vm, error, source);
+    } catch (Raised&) {
+        Ref exception = vm.take_raised();
+        return {Outcome::SyntaxError, kUsageStatus, vm.format_exception(exception, options.colour)};
+    }
+}
+
+Result Engine::State::run(std::shared_ptr<const Source> source) {
+    lang::CompileResult compiled = lang::compile(source);
+    if (compiled.error) return compile_failure(*compiled.error, *source);
+    std::shared_ptr<const lang::Code> code = std::move(compiled.code);
+    if (has_channel(options.logs, "bytecode")) {
+        std::string listing = lang::disassemble(*code);
+        stdlib::Streams::of(vm).write_err(vm, listing);
+    }
+    try {
+        vm.begin_run();
+        vm.run_module(std::move(code), vm.main_module);
+        return {};
+    } catch (Raised&) {
+        Ref exception = vm.take_raised();
+        try {
+            return failure(std::move(exception));
+        } catch (Raised&) {  // its own str() fails, or an interrupt came
+            vm.take_raised();
+            return {Outcome::Error, kErrorStatus, "error while reporting an error\n"};
+        }
+    } catch (std::bad_alloc&) {
+        return {Outcome::Error, kErrorStatus, "MemoryError\n"};
+    }
+}
+
+// ---- Engine ---------------------------------------------------------------------------------------
+
+Engine::Engine(Options options) : state_(std::make_unique<State>(std::move(options))) {}
+Engine::~Engine() = default;
+
+Result Engine::run_file(const std::string& path) {
+    std::string code;
+    if (!read_source(path, code)) {
+        return {Outcome::NotRead, kUsageStatus, "talc: cannot read " + path + ": " + std::strerror(errno) + "\n"};
+    }
+    Vm& vm = state_->vm;
+    Ref file = make_str(vm, path);
+    if (vm.main_module->file) decref(vm.main_module->file);
+    vm.main_module->file = cast<Str>(Ref(file).release());
+    set_attr_plain(vm, vm.main_module, vm.names.file_, file);
+    return run_string(code, path);
+}
+
+Result Engine::run_string(std::string_view code, const std::string& name) {
+    if (auto problem = problem_of(code)) {
+        return {Outcome::SyntaxError, kUsageStatus, "SyntaxError: " + *problem + " in " + name + "\n"};
+    }
+    return state_->run(make_source(code, name));
+}
+
+Result Engine::dump(std::string_view stages, std::string_view code, const std::string& name, std::string& out) {
+    if (auto problem = problem_of(code)) {
+        return {Outcome::SyntaxError, kUsageStatus, "SyntaxError: " + *problem + " in " + name + "\n"};
+    }
+    std::shared_ptr<const Source> source = make_source(code, name);
+    while (!stages.empty()) {
+        std::string_view stage = stages.substr(0, stages.find(','));
+        stages.remove_prefix(stage.size() < stages.size() ? stage.size() + 1 : stage.size());
+        std::optional<lang::SyntaxError> error;
+        if (stage == "tokens" || stage == "ast") {
+            lang::DumpResult dumped = stage == "ast" ? lang::dump_source_ast(*source) : lang::dump_source_tokens(*source);
+            out += dumped.text;
+            error = std::move(dumped.error);
+        } else if (stage == "bytecode") {
+            lang::CompileResult compiled = lang::compile(source);
+            if (compiled.code) out += lang::disassemble(*compiled.code);
+            error = std::move(compiled.error);
+        } else {
+            std::string known = "talc: there is no stage '" + std::string(stage) + "'; there are tokens, ast and bytecode\n";
+            return {Outcome::NotRead, kUsageStatus, known};
+        }
+        if (error) return state_->compile_failure(*error, *source);
+    }
+    return {};
+}
+
+void Engine::interrupt() noexcept { state_->vm.interrupt(); }
+void Engine::flush() { stdlib::Streams::of(state_->vm).flush_all(); }
+
+}  // namespace talc

@@ -1,0 +1,19 @@
+#pragma once
+// The engine's inside, for the rooms behind the public header.
+#include "lang/syntax_error.hpp"
+#include "talc/talc.hpp"
+#include "vm/vm.hpp"
+
+namespace talc {
+
+struct Engine::State {
+    explicit State(Options given);
+    Result run(std::shared_ptr<const Source> source);
+    Result failure(vm::Ref exception);         // the report of an uncaught exception
+    Result compile_failure(const lang::SyntaxError& error, const Source& source);
+
+    Options options;
+    vm::Vm vm;
+};
+
+}  // namespace talc
