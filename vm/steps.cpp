@@ -397,6 +397,8 @@ Ref Steps::str_plus(Vm& vm, Value a, Value b, bool may_grow) {
     left->data[total] = 0;
     left->length += right->length;
     left->hash = 0;
+    left->mark = 0;
+    left->aux = 0;
     if (!right->ascii()) left->flags &= static_cast<uint8_t>(~kAscii);
     return a;
 }
