@@ -1,4 +1,5 @@
 // float.
+#include <bit>
 #include <cmath>
 
 #include "base/text/number_parse.hpp"
@@ -23,9 +24,20 @@ bool take_float(Value v, double& x) {
     return true;
 }
 
+// A nan with bits of its own. Values are the same object when their bits are: float("nan") is found in a list by identity,
+// but another float("nan") is not.
+double fresh_nan(Vm& vm, double nan) {
+    static constexpr char kCounter = 0;
+    auto& counter = vm.extension[&kCounter];
+    if (!counter) counter = std::make_shared<uint64_t>(0);
+    constexpr uint64_t kPayload = (uint64_t{1} << 51) - 1;
+    uint64_t number = ++*static_cast<uint64_t*>(counter.get()) & kPayload;
+    return std::bit_cast<double>((std::bit_cast<uint64_t>(nan) & ~kPayload) | number);
+}
+
 double parsed(Vm& vm, std::string_view text, bool bytes) {
     auto value = text::parse_float(text);
-    if (value) return *value;
+    if (value) return std::isnan(*value) ? fresh_nan(vm, *value) : *value;
     if (!bytes) raise(vm, Exc::ValueError, text::invalid_float_message(text));
     raise(vm, Exc::ValueError, "could not convert string to float: {}", text::make(text::append_bytes_repr, text));
 }

@@ -97,7 +97,7 @@ Value int_op(Vm& vm, BinaryOp op, int64_t a, int64_t b) {
         case BinaryOp::LShift:
             if (b < 0) raise(vm, Exc::ValueError, std::string("negative shift count"));
             if (a == 0) return Value::integer(0);
-            if (b >= 63) raise_int_overflow(vm);
+            if (b > 63) raise_int_overflow(vm);
             r = static_cast<int64_t>(static_cast<uint64_t>(a) << b);
             if (r >> b != a) raise_int_overflow(vm);
             return Value::integer(r);

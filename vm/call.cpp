@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "vm/namespace.hpp"
@@ -228,37 +229,50 @@ class SignatureParser {
     Signature& out_;
 };
 
-std::string native_name(Vm& vm, const Native* native, const Signature& signature) {
-    (void)vm;
-    // CPython names methods of builtin classes as list.append() in messages.
+bool is_constructor(const Native* native) {
+    return native->owner && (native->name->view() == "__new__" || native->name->view() == "__init__");
+}
+
+// The name in messages about arguments: "list.append", "len", and the class itself where it is called.
+std::string native_name(const Native* native, const Signature& signature) {
+    if (is_constructor(native)) return native->owner->name->string();
     if (native->owner && !signature.is_static) return fmt::format("{}.{}", native->owner->name->view(), native->name->view());
     return native->name->string();
 }
 
+// CPython's argument parsers have different words for functions that take keyword arguments and for those that do not.
 [[noreturn]] void wrong_count(Vm& vm, Native* native, const Signature& s, size_t given) {
-    bool method = native->owner && !s.is_static;
-    size_t hidden = method ? 1 : 0;
-    size_t least = s.required - (s.required ? hidden : 0);
-    size_t most = s.positional - (s.positional ? hidden : 0);
-    size_t shown = given >= hidden ? given - hidden : 0;
-    std::string name = native_name(vm, native, s);
-    if (native->name->view() == "__new__" && native->owner) name = native->owner->name->string();
-    if (native->name->view() == "__init__" && native->owner) name = native->owner->name->string();
-    if (given < hidden) {
-        raise(vm, Exc::TypeError, "unbound method {}() needs an argument", name);
+    bool constructor = is_constructor(native);
+    size_t hidden = constructor || (native->owner && !s.is_static) ? 1 : 0;   // self or cls
+    std::string full = native_name(native, s);
+    std::string name = constructor ? full : native->name->string();
+    if (given < hidden && constructor) raise(vm, Exc::TypeError, "{}.__new__(): not enough arguments", name);
+    if (given < hidden) raise(vm, Exc::TypeError, "unbound method {}() needs an argument", full);
+    size_t least = s.required > hidden ? s.required - hidden : 0;
+    size_t most = s.positional - hidden;
+    given -= hidden;
+    auto plural = [](size_t n) { return n == 1 ? "" : "s"; };
+    bool keyword_only = s.parameters.size() > s.positional;
+    if (keyword_only || s.positional > std::max<size_t>(s.positional_only, hidden)) {
+        if (given < least) {
+            size_t missing = given + hidden;
+            if (missing >= s.positional_only) {
+                raise(vm, Exc::TypeError, "{}() missing required argument '{}' (pos {})", name,
+                      s.parameters[missing].name->view(), given + 1);
+            }
+            raise(vm, Exc::TypeError, "{}() takes at least {} positional argument{} ({} given)", name, least, plural(least),
+                  given);
+        }
+        if (most == 0) raise(vm, Exc::TypeError, "{}() takes no positional arguments", name);
+        raise(vm, Exc::TypeError, "{}() takes {} {}{} argument{} ({} given)", name, least == most ? "exactly" : "at most",
+              most, keyword_only ? " positional" : "", plural(most), given);
     }
-    if (least == most && most == 0) raise(vm, Exc::TypeError, "{}() takes no arguments ({} given)", name, shown);
-    if (least == most && most == 1) {
-        raise(vm, Exc::TypeError, "{}() takes exactly one argument ({} given)", name, shown);
-    }
-    if (!method) name = native->name->string();
-    else name = native->name->view() == "__new__" || native->name->view() == "__init__" ? name : native->name->string();
-    if (shown < least) {
-        raise(vm, Exc::TypeError, "{} expected {}{} argument{}, got {}", name, least == most ? "" : "at least ", least,
-              least == 1 ? "" : "s", shown);
-    }
-    raise(vm, Exc::TypeError, "{} expected {}{} argument{}, got {}", name, least == most ? "" : "at most ", most,
-          most == 1 ? "" : "s", shown);
+    if (most == 0) raise(vm, Exc::TypeError, "{}() takes no arguments ({} given)", full, given);
+    if (least == most && most == 1) raise(vm, Exc::TypeError, "{}() takes exactly one argument ({} given)", full, given);
+    bool few = given < least;
+    size_t bound = few ? least : most;
+    raise(vm, Exc::TypeError, "{} expected {}{} argument{}, got {}", name,
+          least == most ? "" : few ? "at least " : "at most ", bound, plural(bound), given);
 }
 
 // How a native call is made, hooks included.
@@ -337,7 +351,7 @@ Ref call_native(Vm& vm, Native* native, const Value* args, size_t count, Str* co
             extra_names.push_back(keyword_names[k]);
             extra_values.push_back(keyword_values[k]);
         } else if (s.positional_only == s.parameters.size()) {
-            raise(vm, Exc::TypeError, "{}() takes no keyword arguments", native_name(vm, native, s));
+            raise(vm, Exc::TypeError, "{}() takes no keyword arguments", native_name(native, s));
         } else {
             raise(vm, Exc::TypeError, "'{}' is an invalid keyword argument for {}()", keyword_names[k]->view(),
                   native->name->view() == "__new__" || native->name->view() == "__init__" ? native->owner->name->view()

@@ -1,5 +1,6 @@
 // format % args. The text functions read the template; here are the arguments.
 #include <cmath>
+#include <cstring>
 #include <string>
 
 #include "base/text/number_text.hpp"
@@ -146,6 +147,12 @@ class Formatter {
 }  // namespace
 
 Ref str_percent(Vm& vm, Str* format, Value args) {
+    // Nothing to convert: the format itself, whatever its class.
+    if (!std::memchr(format->data, '%', format->size)) {
+        bool unused = args.is_kind(Kind::Tuple) ? cast<Tuple>(args)->size != 0 : !is_mapping(vm, args);
+        if (unused) raise(vm, Exc::TypeError, std::string(text::kTooManyArguments));
+        return Ref(static_cast<Object*>(format));
+    }
     // Conversions may run script code that drops the last reference to either.
     Ref keep_format(static_cast<Object*>(format)), keep_args(args);
     return Formatter(vm, format, args).run();

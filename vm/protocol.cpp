@@ -232,7 +232,8 @@ int64_t hash(Vm& vm, Value v) {
             RecursionGuard guard(vm);
             Ref result = call_special(vm, method, v);
             if (!is_integer(result)) raise(vm, Exc::TypeError, "__hash__ method should return an integer");
-            return text::hash_int(int_value(result));
+            int64_t value = int_value(result);
+            return value == -1 ? -2 : value;
         }
     }
     if (auto kind_hash = kind_ops(object->kind).hash) {
