@@ -18,7 +18,6 @@ Ref make_property(Vm& vm, Value get, Value set, Value del, Value doc) {
 }
 
 Property* self(const Args& args) { return cast<Property>(args[0]); }
-Ref shown(Value v) { return v.is_undef() ? Value::none() : v; }
 
 }  // namespace
 
@@ -34,18 +33,6 @@ Ref property_deleter(Vm& vm, const Args& args) {
     return make_property(vm, self(args)->get, self(args)->set, args[1], self(args)->doc);
 }
 
-Ref property_fget(Vm&, const Args& args) { return shown(self(args)->get); }
-Ref property_fset(Vm&, const Args& args) { return shown(self(args)->set); }
-Ref property_fdel(Vm&, const Args& args) { return shown(self(args)->del); }
-
-Ref property_doc(Vm& vm, const Args& args) {
-    Property* property = self(args);
-    if (!property->doc.is_undef() && !property->doc.is_none()) return property->doc;
-    if (!property->get.is_obj()) return none();
-    Ref doc = find_attr(vm, property->get, vm.names.doc_);
-    return doc ? std::move(doc) : none();
-}
-
 Ref staticmethod_new(Vm& vm, const Args& args) {
     auto* method = vm.heap.make<StaticMethod>(Kind::StaticMethod, vm.classes.staticmethod);
     method->function = owned(args[1]);
@@ -59,9 +46,6 @@ Ref classmethod_new(Vm& vm, const Args& args) {
     vm.heap.track(method);
     return Ref::steal(method);
 }
-
-Ref staticmethod_func(Vm&, const Args& args) { return cast<StaticMethod>(args[0])->function; }
-Ref classmethod_func(Vm&, const Args& args) { return cast<ClassMethod>(args[0])->function; }
 
 // super() without arguments is an instruction of its own; this is the form with two.
 Ref super_new(Vm& vm, const Args& args) {

@@ -12,15 +12,29 @@ namespace talc::stdlib {
 
 // ---- Attributes -----------------------------------------------------------------------------------
 
+namespace {
+
+// The attribute, or empty; an AttributeError from inside a property counts as there being none.
+Ref attribute_or_empty(Vm& vm, Value v, Str* name) {
+    try {
+        return find_attr(vm, v, name);
+    } catch (Raised&) {
+        if (!catch_raised(vm, Exc::AttributeError)) throw;
+        return {};
+    }
+}
+
+}  // namespace
+
 Ref builtin_getattr(Vm& vm, const Args& args) {
     Str* name = attribute_name(vm, args[1]);
     if (!args.has(2)) return get_attr(vm, args[0], name);
-    Ref found = find_attr(vm, args[0], name);
+    Ref found = attribute_or_empty(vm, args[0], name);
     return found ? std::move(found) : Ref(args[2]);
 }
 
 Ref builtin_hasattr(Vm& vm, const Args& args) {
-    return boolean(static_cast<bool>(find_attr(vm, args[0], attribute_name(vm, args[1]))));
+    return boolean(static_cast<bool>(attribute_or_empty(vm, args[0], attribute_name(vm, args[1]))));
 }
 
 Ref builtin_setattr(Vm& vm, const Args& args) {
@@ -71,13 +85,35 @@ Ptr<List> attribute_names(Vm& vm, Value v) {
     return list_from_iterable(vm, names);
 }
 
+namespace {
+
+// The caller's local names and values; in a module its globals.
+Ref local_variables(Vm& vm) {
+    Frame* frame = vm.frame();
+    if (!frame || !frame->code || frame->code->plain->is_module) {
+        return get_attr(vm, frame && frame->code ? frame->code->module : vm.main_module, vm.names.dict_);
+    }
+    const lang::Code& code = *frame->code->plain;
+    if (code.is_class_body) return frame->registers[0];
+    Ptr<Dict> locals = make_dict(vm);
+    auto add = [&](const std::string& name, Value value) {
+        if (value.is_kind(Kind::Cell)) value = cast<Cell>(value)->value;
+        if (!name.empty() && !value.is_undef()) dict_set(vm, locals.get(), intern(vm, name), value);
+    };
+    for (size_t i = 0; i < code.local_names.size(); i++) add(code.local_names[i], frame->registers[i]);
+    if (frame->function && frame->function->closure) {
+        for (size_t i = 0; i < code.captures.size(); i++) add(code.captures[i].name, frame->function->closure[i]);
+    }
+    return locals;
+}
+
+}  // namespace
+
 Ref builtin_dir(Vm& vm, const Args& args) {
     check_count(vm, args, "dir", 0, 1);
     Ptr<List> names;
     if (args.nrest == 0) {
-        Frame* frame = vm.frame();
-        Module* module = frame && frame->code ? frame->code->module : vm.main_module;
-        names = attribute_names(vm, module);
+        names = list_from_iterable(vm, local_variables(vm));
     } else if (Value special = find_special(vm, args.rest[0], Special::Dir); !special.is_undef()) {
         names = list_from_iterable(vm, call_special(vm, special, args.rest[0]));
     } else {
@@ -88,11 +124,8 @@ Ref builtin_dir(Vm& vm, const Args& args) {
 }
 
 Ref builtin_vars(Vm& vm, const Args& args) {
-    if (!args.has(0)) {
-        Frame* frame = vm.frame();
-        return get_attr(vm, frame && frame->code ? frame->code->module : vm.main_module, vm.names.dict_);
-    }
-    Ref dict = find_attr(vm, args[0], vm.names.dict_);
+    if (!args.has(0)) return local_variables(vm);
+    Ref dict = attribute_or_empty(vm, args[0], vm.names.dict_);
     if (!dict) raise(vm, Exc::TypeError, "vars() argument must have __dict__ attribute");
     return dict;
 }

@@ -183,6 +183,7 @@ class Sum {
 }  // namespace
 
 Ref builtin_sum(Vm& vm, const Args& args) {
+    if (!args.has(0)) raise(vm, Exc::TypeError, "sum() takes at least 1 positional argument (0 given)");
     Value start = args[1];
     if (is_str(start)) raise(vm, Exc::TypeError, "sum() can't sum strings [use ''.join(seq) instead]");
     if (start.is_kind(Kind::Bytes)) raise(vm, Exc::TypeError, "sum() can't sum bytes [use b''.join(seq) instead]");
@@ -242,7 +243,7 @@ Ref builtin_min(Vm& vm, const Args& args) { return extreme(vm, args, CompareOp::
 Ref builtin_sorted(Vm& vm, const Args& args) {
     check_count(vm, args, "sorted", 1, 1);
     Ptr<List> list = list_from_iterable(vm, args.rest[0]);
-    sort_list(vm, list.get(), args[0], to_index(vm, args[1]) != 0);
+    sort_with_keywords(vm, list.get(), args);
     return list;
 }
 

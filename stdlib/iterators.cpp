@@ -67,6 +67,16 @@ struct Zip final : IteratorState {
     }
 };
 
+// A StopIteration from the function ends a map or a filter, as in CPython.
+Ref call_or_end(Vm& vm, Value function, const Value* args, size_t count) {
+    try {
+        return call(vm, function, args, count);
+    } catch (Raised&) {
+        if (!catch_raised(vm, Exc::StopIteration)) throw;
+        return {};
+    }
+}
+
 struct Map final : IteratorState {
     Ref function;
     std::vector<Ref> sources;
@@ -74,7 +84,8 @@ struct Map final : IteratorState {
     Ref next(Vm& vm) override {
         if (sources.size() == 1) {
             Ref item = vm::next(vm, sources[0]);
-            return item ? call(vm, function, item) : Ref();
+            Value arg = item;
+            return item ? call_or_end(vm, function, &arg, 1) : Ref();
         }
         std::vector<Ref> items(sources.size());
         std::vector<Value> args(sources.size());
@@ -83,7 +94,7 @@ struct Map final : IteratorState {
             if (!items[i]) return {};
             args[i] = items[i];
         }
-        return call(vm, function, args.data(), args.size());
+        return call_or_end(vm, function, args.data(), args.size());
     }
     void traverse(Visitor& visitor) override {
         visitor.visit(function);
@@ -98,8 +109,14 @@ struct Filter final : IteratorState {
 
     Ref next(Vm& vm) override {
         while (Ref item = vm::next(vm, source)) {
-            bool keep = function.is_none() ? truth(vm, item) : truth(vm, call(vm, function, item));
-            if (keep) return item;
+            if (function.is_none()) {
+                if (truth(vm, item)) return item;
+            } else {
+                Value arg = item;
+                Ref kept = call_or_end(vm, function, &arg, 1);
+                if (!kept) return {};
+                if (truth(vm, kept)) return item;
+            }
             vm.tick(1);
         }
         return {};

@@ -92,8 +92,26 @@ Ref lists_reverse(Vm&, const Args& args) {
     return none();
 }
 
+// The keywords key and reverse, of list.sort and sorted alike (CPython names sort() in the errors of both).
+void sort_with_keywords(Vm& vm, List* list, const Args& args) {
+    Value key = Value::none();
+    bool reverse = false;
+    for (size_t i = 0; i < args.nkeywords; i++) {
+        std::string_view name = args.keyword_names[i]->view();
+        if (name == "key") {
+            key = args.keyword_values[i];
+        } else if (name == "reverse") {
+            reverse = to_index(vm, args.keyword_values[i]) != 0;
+        } else {
+            raise(vm, Exc::TypeError, "'{}' is an invalid keyword argument for sort()", name);
+        }
+    }
+    sort_list(vm, list, key, reverse);
+}
+
 Ref lists_sort(Vm& vm, const Args& args) {
-    sort_list(vm, cast<List>(args[0]), args[1], to_index(vm, args[2]) != 0);
+    if (args.nrest > 0) raise(vm, Exc::TypeError, "sort() takes no positional arguments");
+    sort_with_keywords(vm, cast<List>(args[0]), args);
     return none();
 }
 

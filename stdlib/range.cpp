@@ -17,10 +17,6 @@ Ref ranges_new(Vm& vm, const Args& args) {
     return make_range(vm, start, stop, step);
 }
 
-Ref ranges_start(Vm&, const Args& args) { return integer(cast<Range>(args[0])->start); }
-Ref ranges_stop(Vm&, const Args& args) { return integer(cast<Range>(args[0])->stop); }
-Ref ranges_step(Vm&, const Args& args) { return integer(cast<Range>(args[0])->step); }
-
 namespace {
 
 // Index of an int in a range; -1: not in it.
@@ -74,10 +70,6 @@ Ref slices_new(Vm& vm, const Args& args) {
     if (args.nrest == 1) return make_slice(vm, none, args.rest[0], none);
     return make_slice(vm, args.rest[0], args.rest[1], args.nrest == 3 ? args.rest[2] : none);
 }
-
-Ref slices_start(Vm&, const Args& args) { return cast<Slice>(args[0])->start; }
-Ref slices_stop(Vm&, const Args& args) { return cast<Slice>(args[0])->stop; }
-Ref slices_step(Vm&, const Args& args) { return cast<Slice>(args[0])->step; }
 
 Ref slices_indices(Vm& vm, const Args& args) {
     int64_t length = to_index(vm, args[1]);

@@ -78,6 +78,9 @@ void check_count(Vm& vm, const Args& args, std::string_view function, size_t lea
 // Where start and stop of list.index lie: clipped to the length, negative ones from the end.
 int64_t clip_index(Vm& vm, Value index, int64_t length);
 
+// Sorts as list.sort does, by the keywords in args (list.cpp).
+void sort_with_keywords(Vm& vm, List* list, const Args& args);
+
 // The type object as messages and reprs show it: "__main__.Foo" or "list".
 std::string full_class_name(const Class* cls);
 

@@ -226,6 +226,10 @@ void set_attr_plain(Vm& vm, Value v, Str* name, Value value) {
             return;
         }
     }
+    if (v.is_obj()) {
+        auto get = kind_ops(v.o->kind).get_attr;
+        if (get && get(vm, v.o, name)) raise(vm, Exc::AttributeError, std::string("readonly attribute"));
+    }
     if (!attribute.is_undef()) {
         raise(vm, Exc::AttributeError, "'{}' object attribute '{}' is read-only", cls->name->view(), name->view());
     }
