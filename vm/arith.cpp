@@ -145,6 +145,10 @@ Value number_op(Vm& vm, BinaryOp op, Value a, Value b) {
     return float_op(vm, op, to_double(vm, a), to_double(vm, b));
 }
 
+bool is_sequence(Value v) {
+    return v.is_kind(Kind::Str) || v.is_kind(Kind::List) || v.is_kind(Kind::Tuple) || v.is_kind(Kind::Bytes);
+}
+
 [[noreturn]] void cannot_concatenate(Vm& vm, const char* what, Value b) {
     raise(vm, Exc::TypeError, "can only concatenate {} (not \"{}\") to {}", what, class_name(vm, b), what);
 }
@@ -173,9 +177,8 @@ Ref sequence_op(Vm& vm, BinaryOp op, Value a, Value b) {
     }
     if (op == BinaryOp::Mul) {
         for (auto [sequence, times] : {std::pair{a, b}, std::pair{b, a}}) {
-            if (!sequence.is_obj()) continue;
+            if (!is_sequence(sequence)) continue;
             Kind kind = sequence.o->kind;
-            if (kind != Kind::Str && kind != Kind::List && kind != Kind::Tuple && kind != Kind::Bytes) continue;
             if (!is_integer(times)) {
                 if (has_operator(vm, times, Special::Mul) || has_operator(vm, times, Special::RMul)) return {};
                 if (!has_operator(vm, times, Special::Index)) {
@@ -241,6 +244,14 @@ Ref binary_or_empty(Vm& vm, BinaryOp op, Value a, Value b) {
     }
     if (!other_first && !same_class) {
         if (Ref result = try_operator(vm, other, b, a)) return result;
+    }
+    if (op == BinaryOp::Mul) {
+        // Both sides said no, and one is a sequence: CPython names the other.
+        for (auto [sequence, times] : {std::pair{a, b}, std::pair{b, a}}) {
+            if (is_sequence(sequence) && !is_number(times)) {
+                raise(vm, Exc::TypeError, "can't multiply sequence by non-int of type '{}'", class_name(vm, times));
+            }
+        }
     }
     if (scripted) {
         Value number = number_op(vm, op, a, b);

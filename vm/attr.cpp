@@ -39,7 +39,7 @@ Ref find_in_class_object(Vm& vm, Class* cls, Str* name) {
     }
     Value own = find_class_attr(vm, cls->cls, name);
     if (!own.is_undef()) return bind_class_attr(vm, own, Value::object(cls), cls->cls);
-    return {};
+    return find_common(vm, Value::object(cls), cls->cls, name);
 }
 
 std::vector<std::string_view> attribute_names(Vm& vm, Value v) {
@@ -78,7 +78,9 @@ std::vector<std::string_view> attribute_names(Vm& vm, Value v) {
     } else if (v.is_kind(Kind::Super)) {
         message = fmt::format("'super' object has no attribute '{}'", name->view());
     } else {
-        message = fmt::format("'{}' object has no attribute '{}'", class_name(vm, v), name->view());
+        // A method's attributes are its function's.
+        Value shown = v.is_kind(Kind::BoundMethod) ? cast<BoundMethod>(v)->function : v;
+        message = fmt::format("'{}' object has no attribute '{}'", class_name(vm, shown), name->view());
     }
     Ref shown = make_str(vm, message);
     Value arg = shown;
@@ -137,7 +139,6 @@ Ref find_attr(Vm& vm, Value v, Str* name) {
     if (cls->user) {
         Value custom = find_special(vm, cls, Special::GetAttribute);
         Value fallback = find_special(vm, cls, Special::GetAttr);
-        if (custom.is_undef() && fallback.is_undef()) return find_attr_plain(vm, v, name);
         RecursionGuard guard(vm);
         try {
             Ref found = custom.is_undef() ? find_attr_plain(vm, v, name) : call(vm, custom, v, Value::object(name));
@@ -156,7 +157,13 @@ Ref find_attr(Vm& vm, Value v, Str* name) {
             return {};
         }
     }
-    return find_attr_plain(vm, v, name);
+    try {
+        return find_attr_plain(vm, v, name);
+    } catch (Raised&) {  // of a property's getter
+        Ref error = vm.take_raised();
+        if (!is_instance(vm, error, vm.classes.of(Exc::AttributeError))) raise_object(vm, error);
+        return {};
+    }
 }
 
 Ref get_attr(Vm& vm, Value v, Str* name) {

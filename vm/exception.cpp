@@ -83,6 +83,22 @@ void exception_destroy(Vm& vm, Object* object) {
 Value none_if_unset(Value v) { return v.is_undef() ? Value::none() : v; }
 Value arg(Exception* error, size_t i) { return i < error->args->size ? error->args->items[i] : Value::none(); }
 
+// What __traceback__ gives: the chain of places, outermost first, each with its line and function name.
+Ref traceback_object(Vm& vm, Exception* error) {
+    if (!error->traceback) return Value::none();
+    Ref next = Value::none();
+    for (const TracebackEntry& entry : *error->traceback) {
+        const lang::Code& code = *entry.code->plain;
+        Span span = entry.instruction < code.spans.size() ? code.spans[entry.instruction] : code.span;
+        Ref made = allocate_instance(vm, vm.classes.traceback);
+        slot_set(vm, made.get().o, intern(vm, "tb_lineno").get(), Value::integer(code.source->line_of(span.begin)));
+        slot_set(vm, made.get().o, intern(vm, "tb_name").get(), Value::object(entry.code->name));
+        slot_set(vm, made.get().o, intern(vm, "tb_next").get(), next);
+        next = std::move(made);
+    }
+    return next;
+}
+
 Ref exception_get_attr(Vm& vm, Object* object, Str* name) {
     Exception* error = self(object);
     Names& n = vm.names;
@@ -90,7 +106,7 @@ Ref exception_get_attr(Vm& vm, Object* object, Str* name) {
     if (name == n.cause_) return none_if_unset(error->cause);
     if (name == n.context_) return none_if_unset(error->context);
     if (name == n.suppress_context_) return Value::boolean(error->suppress_context);
-    if (name == n.traceback_) return Value::none();
+    if (name == n.traceback_) return traceback_object(vm, error);
     if (name == n.value && is_subclass(object->cls, vm.classes.of(Exc::StopIteration))) return arg(error, 0);
     if (name == n.code && is_subclass(object->cls, vm.classes.of(Exc::SystemExit))) {
         return error->args->size > 1 ? Value::object(error->args) : arg(error, 0);
@@ -110,6 +126,7 @@ Ref exception_get_attr(Vm& vm, Object* object, Str* name) {
                                    is_subclass(object->cls, vm.classes.of(Exc::AttributeError)))) {
         return Value::none();
     }
+    if (name->view() == "obj" && is_subclass(object->cls, vm.classes.of(Exc::AttributeError))) return Value::none();
     return {};
 }
 

@@ -6,6 +6,7 @@
 #include "lang/compile.hpp"
 #include "vm/module.hpp"
 #include "vm/namespace.hpp"
+#include "vm/shape.hpp"
 #include "vm/steps.hpp"
 
 namespace talc::vm {
@@ -113,7 +114,28 @@ Ref import_one(Vm& vm, const std::string& full_name, Module* parent, const std::
     if (parent && !parent->package) {
         raise(vm, Exc::ModuleNotFoundError, "No module named '{}'; '{}' is not a package", full_name, parent->name->view());
     }
-    raise(vm, Exc::ModuleNotFoundError, "No module named '{}'", full_name);
+    Ref text = make_str(vm, fmt::format("No module named '{}'", full_name));
+    Value arg = text;
+    Ptr<Exception> error = make_exception(vm, vm.classes.of(Exc::ModuleNotFoundError), &arg, 1);
+    slot_set(vm, error.get(), intern(vm, "name").get(), key);
+    raise_object(vm, error);
+}
+
+// from .a import b: one dot is the package that the module is in, each further one its parent.
+std::string absolute_name(Vm& vm, Module* module, std::string_view name) {
+    size_t dots = name.find_first_not_of('.');
+    if (dots == std::string_view::npos) dots = name.size();
+    std::string base = module->name->string();
+    for (size_t up = module->package ? 1 : 0; up < dots; up++) {
+        size_t dot = base.rfind('.');
+        if (dot == std::string::npos) {
+            raise(vm, Exc::ImportError, std::string(up == 0 ? "attempted relative import with no known parent package"
+                                                            : "attempted relative import beyond top-level package"));
+        }
+        base.resize(dot);
+    }
+    std::string_view rest = name.substr(dots);
+    return rest.empty() ? base : fmt::format("{}.{}", base, rest);
 }
 
 }  // namespace
@@ -138,6 +160,7 @@ Ref Vm::import_module(std::string_view name, const std::string& importing_file) 
 
 Ref Steps::import(Vm& vm, Frame& frame, Str* name, bool leaf) {
     std::string importing = frame.code->module->file ? frame.code->module->file->string() : std::string();
+    if (name->view().starts_with(".")) return vm.import_module(absolute_name(vm, frame.code->module, name->view()), importing);
     Ref module = vm.import_module(name->view(), importing);
     if (leaf) return module;
     size_t dot = name->view().find('.');

@@ -447,11 +447,12 @@ Ref iterate(Vm& vm, Value v) {
 Ref next(Vm& vm, Value iterator) {
     vm.tick(1);
     if (iterator.is_obj()) {
-        if (auto kind_next = kind_ops(iterator.o->kind).next) return kind_next(vm, iterator.o);
-        Value method = find_special(vm, iterator, Special::Next);
-        if (!method.is_undef()) {
+        auto kind_next = kind_ops(iterator.o->kind).next;
+        Value method = kind_next ? Value() : find_special(vm, iterator, Special::Next);
+        if (kind_next || !method.is_undef()) {
             try {
-                return call_special(vm, method, iterator);
+                // A StopIteration out of a function that map() or filter() calls ends them as well.
+                return kind_next ? kind_next(vm, iterator.o) : call_special(vm, method, iterator);
             } catch (Raised&) {
                 Ref error = vm.take_raised();
                 if (!is_instance(vm, error, vm.classes.of(Exc::StopIteration))) raise_object(vm, error);

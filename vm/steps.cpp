@@ -413,11 +413,15 @@ Ref Steps::call_many_keywords(Vm& vm, Value callee, const Value* args, size_t co
 
 void Steps::dict_merge(Vm& vm, Dict* dict, Value mapping, Value callee) {
     auto name = [&] {
-        if (callee.is_kind(Kind::Function)) return cast<Function>(callee)->qualname->string() + "()";
+        if (callee.is_kind(Kind::Function)) {
+            auto* function = cast<Function>(callee);
+            return fmt::format("{}.{}()", function->code->module->name->view(), function->qualname->view());
+        }
         if (callee.is_kind(Kind::Native)) return cast<Native>(callee)->name->string() + "()";
         if (callee.is_kind(Kind::Class)) return cast<Class>(callee)->name->string() + "()";
         if (callee.is_kind(Kind::BoundMethod) && cast<BoundMethod>(callee)->function.is_kind(Kind::Function)) {
-            return cast<Function>(cast<BoundMethod>(callee)->function)->qualname->string() + "()";
+            auto* function = cast<Function>(cast<BoundMethod>(callee)->function);
+            return fmt::format("{}.{}()", function->code->module->name->view(), function->qualname->view());
         }
         return std::string(class_name(vm, callee)) + " object";
     };

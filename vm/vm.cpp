@@ -157,7 +157,8 @@ void Vm::make_classes() {
     classes.object->sealed = false;
     classes.str->sealed = false;
     classes.bool_->sealed = true;
-    for (Class* sealed : {classes.none_type, classes.not_implemented_type, classes.ellipsis_type}) sealed->sealed = true;
+    classes.traceback->slots_offset = offsetof(Instance, slots);
+    for (Class* sealed : {classes.traceback, classes.none_type, classes.not_implemented_type, classes.ellipsis_type}) sealed->sealed = true;
     classes.function->slots_offset = offsetof(Function, slots);
 #define EXCEPTION(name, base)                                                                            \
     {                                                                                                    \
@@ -222,7 +223,7 @@ Ref Vm::builtin(std::string_view name) {
         if (!value && cls->name->view() == name) value = Value::object(cls);
     }
     static constexpr std::string_view kHidden[] = {"NoneType", "NotImplementedType", "ellipsis", "cell", "code", "function",
-                                                   "method", "module", "generator", "iterator", "TextIOWrapper",
+                                                   "method", "module", "generator", "traceback", "iterator", "TextIOWrapper",
                                                    "BufferedReader", "UnionType", "GenericAlias"};
     for (std::string_view hidden : kHidden) {
         if (name == hidden) return {};
