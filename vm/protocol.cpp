@@ -466,6 +466,11 @@ Ref next(Vm& vm, Value iterator) {
 int64_t length_hint(Vm& vm, Value v) {
     if (!v.is_obj()) return -1;
     if (v.o->kind == Kind::Iterator) return cast<Iterator>(v)->state->length_hint(vm);
+    if (v.o->kind == Kind::RangeIter) return cast<RangeIter>(v)->left;
+    if (v.o->kind == Kind::ListIter) {
+        auto* it = cast<ListIter>(v);
+        return it->list && it->at < it->list->size ? static_cast<int64_t>(it->list->size - it->at) : 0;
+    }
     if (!v.o->cls->user && kind_ops(v.o->kind).length) return kind_ops(v.o->kind).length(vm, v.o);
     return -1;
 }
