@@ -82,7 +82,7 @@ void* Heap::allocate_slow(size_t size) {
             raise_object(vm_, error);
         }
     }
-    size_t bucket = (size + 15) / 16;
+    size_t bucket = bucket_of(size);
     if (bucket > kBuckets) {
         void* memory = std::malloc(size);
         if (!memory) raise_object(vm_, make_exception(vm_, vm_.classes.of(Exc::MemoryError), nullptr, 0));

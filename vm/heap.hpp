@@ -28,7 +28,7 @@ class Heap {
 
     // Raw memory, counted. MemoryError (as a script exception) when the limit would be passed.
     void* allocate(size_t size) {
-        size_t bucket = (size + 15) / 16;
+        size_t bucket = bucket_of(size);
         if (bucket <= kBuckets && free_[bucket] && used_ + size <= limit_) [[likely]] {
             Block* block = free_[bucket];
             free_[bucket] = block->next;
@@ -38,7 +38,7 @@ class Heap {
         return allocate_slow(size);
     }
     void deallocate(void* memory, size_t size) {
-        size_t bucket = (size + 15) / 16;
+        size_t bucket = bucket_of(size);
         if (bucket <= kBuckets) [[likely]] {
             Block* block = static_cast<Block*>(memory);
             block->next = free_[bucket];
@@ -95,6 +95,8 @@ class Heap {
     static constexpr size_t kBuckets = 0;   // every block from malloc, so that the sanitizer sees its bounds
 #else
     static constexpr size_t kBuckets = 32;  // blocks of up to 512 bytes
+    // A request for nothing still gets a block of its own, which can be given back.
+    static constexpr size_t bucket_of(size_t size) { return size == 0 ? 1 : (size + 15) / 16; }
 #endif
     struct Block { Block* next; };
     struct Chunk { Chunk* next; size_t size; };
