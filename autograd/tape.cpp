@@ -237,7 +237,7 @@ void apply(Context& context, Op op, Tensors inputs, const tensor::Attrs& attrs, 
         return;
     }
     tensor::run(context, op, inputs, attrs, results);
-    bool is_view = info(op).kind == Kind::View && results[0].shares_storage(inputs[0]);
+    bool is_view = info(op).kind == Kind::View && op != Op::Detach && results[0].shares_storage(inputs[0]);
     if (is_view) remember_view(op, attrs, inputs[0], results[0]);
     if (!recorded(context, op, inputs)) return;
     // Only float results can carry a gradient; indices of max do not.

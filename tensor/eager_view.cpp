@@ -61,6 +61,7 @@ void kernel_view(Context& context, Op op, Tensors inputs, const Attrs& attrs, co
             strides = *found;
             break;
         }
+        case Op::Detach: break;
         case Op::Permute:
             for (size_t d = 0; d < shape.size(); ++d) strides[d] = x.stride(attrs.dims[d]);
             break;

@@ -216,6 +216,7 @@ void view(const Call& call) {
             case Op::View:
             case Op::Reshape:
             case Op::Squeeze: from = unflatten(row_major(index, out.sizes()), x.sizes()); break;
+            case Op::Detach: break;
             case Op::Permute:
                 for (size_t d = 0; d < index.size(); ++d) from[static_cast<size_t>(a.dims[d])] = index[d];
                 break;

@@ -198,6 +198,7 @@ Call Sampler::call(Op op, DType dtype, bool smooth) {
                         if (coin()) a.dims.push_back(d);
                     }
                     break;
+                case Op::Detach: break;
                 case Op::Unsqueeze: a.dim = below(rank + 1); break;
                 case Op::Slice:
                     a.dim = below(rank);
