@@ -3,9 +3,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <utility>
 
 #include "lang/lexer.hpp"
 #include "lang/parser.hpp"
+#include "talc/talc.hpp"
 
 namespace talc::fuzz {
 
@@ -49,7 +51,30 @@ bool parses(std::string_view text) {
 Outcome run_program(std::string_view text) {
     if (text.size() % 4 == 0) check_tokens(text);
     if (!parses(text)) return Outcome::Refused;
-    return Outcome::Finished;
+    talc::Options options;
+    options.limits.instructions = 20000;
+    options.limits.seconds = 5;
+    options.limits.memory = size_t{8} << 20;
+    options.limits.recursion = 100;
+    options.out = [](std::string_view) {};
+    options.err = [](std::string_view) {};
+    options.read_line = [](std::string&) { return false; };
+    options.may_import = [](std::string_view module) { return module != "os" && module != "time"; };
+    options.may_open = [](const std::string&, bool) { return false; };
+    options.stress_collector = text.size() % 32 == 0;
+    options.verify_code = true;
+    talc::Engine engine(std::move(options));
+    talc::Result result = engine.run_string(text, "fuzz.tc");
+    switch (result.outcome) {
+        case talc::Outcome::Ok:
+        case talc::Outcome::Exit: return Outcome::Finished;
+        case talc::Outcome::SyntaxError: return Outcome::Refused;  // by the scopes or the compiler
+        default: break;
+    }
+    require(!result.report.empty(), "an error without a report");
+    bool stopped = result.report.find("LimitExceeded") != std::string::npos ||
+                   result.report.find("MemoryError") != std::string::npos;
+    return stopped ? Outcome::Stopped : Outcome::Raised;
 }
 
 }  // namespace talc::fuzz
