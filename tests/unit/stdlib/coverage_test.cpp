@@ -60,7 +60,6 @@ void run_script(const std::filesystem::path& path, Seen& seen) {
     machine.hooks = counting_hooks(seen);
     try {
         vm::Ptr<vm::Module> module = machine.make_module("__main__", path.string());
-        machine.main_module = module.get();
         machine.begin_run();
         machine.run_module(compiled.code, module.get());
     } catch (vm::Raised&) {
@@ -77,7 +76,8 @@ const Seen& seen_in_scripts() {
         auto before = std::filesystem::current_path();
         std::filesystem::current_path(folder);  // for scripts that write files
         for (const auto& entry : std::filesystem::recursive_directory_iterator(TALC_SOURCE_DIR "/tests/scripts")) {
-            if (entry.path().extension() == ".tc") run_script(entry.path(), result);
+            bool helper = entry.path().filename().string().starts_with("_");
+            if (entry.path().extension() == ".tc" && !helper) run_script(entry.path(), result);
         }
         std::filesystem::current_path(before);
         return result;
