@@ -3,6 +3,7 @@
 
 #include "base/text/number_text.hpp"
 #include "stdlib/support.hpp"
+#include "vm/arith.hpp"
 
 namespace talc::stdlib {
 
@@ -51,6 +52,9 @@ Ref builtin_abs(Vm& vm, const Args& args) {
 
 Ref builtin_divmod(Vm& vm, const Args& args) {
     Value a = args[0], b = args[1];
+    if (a.is_int() && b.is_int() && b.i != 0 && b.i != -1) {
+        return make_tuple(vm, {Value::integer(floor_div(a.i, b.i)), Value::integer(floor_mod(a.i, b.i))});
+    }
     Value left = find_special(vm, a, Special::Divmod);
     Value right = find_special(vm, b, Special::RDivmod);
     Class* left_class = class_of(vm, a);
@@ -218,7 +222,18 @@ Ref extreme(Vm& vm, const Args& args, CompareOp op, const char* name) {
     }
     Ref best, best_key;
     auto consider = [&](Value item) {
-        Ref item_key = key.is_none() ? Ref(item) : call(vm, key, item);
+        if (key.is_none()) {
+            Value old = best.get();
+            bool better = old.is_undef();
+            if (!better && item.is_int() && old.is_int()) {
+                better = op == CompareOp::Gt ? item.i > old.i : item.i < old.i;
+            } else if (!better) {
+                better = compare_bool(vm, op, item, old);
+            }
+            if (better) best = item;
+            return true;
+        }
+        Ref item_key = call(vm, key, item);
         if (!best || compare_bool(vm, op, item_key, best_key)) {
             best = item;
             best_key = std::move(item_key);

@@ -8,53 +8,71 @@ namespace talc::stdlib {
 
 namespace {
 
+// A tuple of items. As long as nobody else has kept the one given before, it is filled anew: a loop that takes tuples
+// apart allocates none.
+Ref refill(Vm& vm, Ptr<Tuple>& last, Ref* items, size_t count) {
+    if (last && last->refs == 1) {
+        Ref result = last;  // before the old items go, which may run script code
+        for (size_t i = 0; i < count; i++) items[i] = Ref::steal(std::exchange(last->items[i], items[i].release()));
+        last->hash = 0;
+        if (!last->gc_next) track_tuple(vm, last.get());
+        return result;
+    }
+    Tuple* tuple = make_raw_tuple(vm, count);
+    for (size_t i = 0; i < count; i++) tuple->items[i] = items[i].release();
+    last = Ptr<Tuple>::steal(tuple);
+    track_tuple(vm, tuple);
+    return last;
+}
+
 struct Enumerate final : IteratorState {
     Ref source;
     int64_t count;
+    Ptr<Tuple> last;
 
     Ref next(Vm& vm) override {
         Ref item = vm::next(vm, source);
         if (!item) return {};
-        Ref result = make_tuple(vm, {Value::integer(count), item});
+        Ref items[] = {Value::integer(count), std::move(item)};
         if (__builtin_add_overflow(count, 1, &count)) raise(vm, Exc::OverflowError, "enumerate() count does not fit in 64 bits");
-        return result;
+        return refill(vm, last, items, 2);
     }
-    void traverse(Visitor& visitor) override { visitor.visit(source); }
+    void traverse(Visitor& visitor) override {
+        visitor.visit(source);
+        if (last) visitor.visit(last);
+    }
     int64_t length_hint(Vm& vm) override { return vm::length_hint(vm, source); }
 };
 
 struct Zip final : IteratorState {
     std::vector<Ref> sources;
     bool strict = false;
+    Ptr<Tuple> last;
 
     Ref next(Vm& vm) override {
-        if (sources.empty()) return {};
+        size_t count = sources.size();
+        if (count == 0) return {};
         // Items wait here, so that a source that ends or raises leaves nothing half made.
         Ref few[4];
         std::vector<Ref> many;
         Ref* items = few;
-        if (sources.size() > std::size(few)) {
-            many.resize(sources.size());
+        if (count > std::size(few)) {
+            many.resize(count);
             items = many.data();
         }
-        for (size_t i = 0; i < sources.size(); i++) {
+        for (size_t i = 0; i < count; i++) {
             items[i] = vm::next(vm, sources[i]);
             if (!items[i]) {
                 if (strict) check_strict(vm, i);
-                sources.clear();
                 return {};
             }
         }
-        Tuple* tuple = make_raw_tuple(vm, sources.size());
-        for (size_t i = 0; i < sources.size(); i++) tuple->items[i] = items[i].release();
-        vm.heap.track(tuple);
-        return Ref::steal(tuple);
+        return refill(vm, last, items, count);
     }
     // Source `ended` is at its end: with the first all must be, a later one is too short.
     void check_strict(Vm& vm, size_t ended) {
         auto complain = [&](size_t argument, const char* how) {
             std::string others = argument == 2 ? "argument 1" : fmt::format("arguments 1-{}", argument - 1);
-            sources.clear();
             raise(vm, Exc::ValueError, "zip() argument {} is {} than {}", argument, how, others);
         };
         if (ended > 0) complain(ended + 1, "shorter");
@@ -64,6 +82,7 @@ struct Zip final : IteratorState {
     }
     void traverse(Visitor& visitor) override {
         for (Ref& source : sources) visitor.visit(source);
+        if (last) visitor.visit(last);
     }
 };
 
@@ -139,8 +158,9 @@ struct Reversed final : IteratorState {
             if (static_cast<size_t>(at) < cast<List>(sequence.get())->size) return cast<List>(sequence.get())->items[at--];
             return end();
         }
+        Ref keep = sequence;
         try {
-            return get_item(vm, sequence, Value::integer(at--));
+            return get_item(vm, keep, Value::integer(at--));
         } catch (Raised&) {
             if (!catch_raised(vm, Exc::IndexError) && !catch_raised(vm, Exc::StopIteration)) throw;
             return end();
@@ -301,9 +321,18 @@ Ref next_or_stop(Vm& vm, Value iterator) {
 }
 
 Ref builtin_next(Vm& vm, const Args& args) {
-    if (!args.has(1)) return next_or_stop(vm, args[0]);
-    if (!is_iterator(vm, args[0])) raise(vm, Exc::TypeError, "'{}' object is not an iterator", class_name(vm, args[0]));
-    Ref item = next(vm, args[0]);
+    Value iterator = args[0];
+    if (iterator.is_obj() && iterator.o->kind != Kind::Generator) {
+        if (auto kind_next = ops_of(iterator).next) {  // an iterator of our own: no script's __next__ to look for
+            vm.tick(1);
+            if (Ref item = kind_next(vm, iterator.o)) return item;
+            if (args.has(1)) return args[1];
+            raise_stop(vm, Value());
+        }
+    }
+    if (!args.has(1)) return next_or_stop(vm, iterator);
+    if (!is_iterator(vm, iterator)) raise(vm, Exc::TypeError, "'{}' object is not an iterator", class_name(vm, iterator));
+    Ref item = next(vm, iterator);
     return item ? std::move(item) : Ref(args[1]);
 }
 
