@@ -90,23 +90,23 @@ void CodeBuilder::emit_jump16(Op op, uint16_t a, uint16_t b, LabelId label) {
 
 // ---- tables
 
-uint32_t CodeBuilder::intern(TextMap& map, std::vector<std::string>& list, std::string_view text,
+uint32_t CodeBuilder::intern(TextMap& map, std::vector<std::string>& list, std::string_view text, uint32_t limit,
                              std::string_view what) {
     auto found = map.find(text);
     if (found != map.end()) return found->second;
     auto index = static_cast<uint32_t>(list.size());
-    if (index > kMaxIndex) fail(fmt::format("too many {} in one function", what));
+    if (index >= limit) fail(fmt::format("too many {} in one function", what));
     list.emplace_back(text);
     map.emplace(text, index);
     return index;
 }
 
 uint16_t CodeBuilder::name(std::string_view text) {
-    return static_cast<uint16_t>(intern(names_, code_.names, text, "names"));
+    return static_cast<uint16_t>(intern(names_, code_.names, text, kMaxIndex, "names"));
 }
 
 int32_t CodeBuilder::global(std::string_view text) {
-    return static_cast<int32_t>(intern(globals_, code_.globals, text, "globals"));
+    return static_cast<int32_t>(intern(globals_, code_.globals, text, INT32_MAX, "globals"));
 }
 
 uint16_t CodeBuilder::site(std::string_view text) {

@@ -112,7 +112,8 @@ class CodeBuilder {
     using TextMap = std::unordered_map<std::string, uint32_t, TextHash, std::equal_to<>>;
 
     void use_label(LabelId label);
-    uint32_t intern(TextMap& map, std::vector<std::string>& list, std::string_view text, std::string_view what);
+    uint32_t intern(TextMap& map, std::vector<std::string>& list, std::string_view text, uint32_t limit,
+                    std::string_view what);
     void write_key(std::string& key, const ConstantValue& value) const;
     uint32_t final_target(uint32_t target) const;
 

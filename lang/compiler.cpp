@@ -160,6 +160,16 @@ std::unique_ptr<Code> Compiler::class_code(ClassDefStmt& node) {
     });
 }
 
+void Compiler::annotation(Expr* expr, Reg dest) {
+    if (tree_.annotations_are_text) {
+        at(expr);
+        return load_text(source_->text().substr(expr->span.begin, expr->span.end - expr->span.begin), dest);
+    }
+    // *args: *Ts, a starred annotation, stands for the tuple of it.
+    if (expr->kind == ExprKind::Starred) return tuple_display({&expr, 1}, dest);
+    expression(expr, dest);
+}
+
 // Defaults, keyword-only defaults and annotations go to the three registers from `base` on, where MAKE_FUNCTION
 // looks for them. Returns its flags.
 uint16_t Compiler::function_parts(const Arguments& args, Expr* returns, Reg base) {
@@ -200,18 +210,12 @@ uint16_t Compiler::function_parts(const Arguments& args, Expr* returns, Reg base
         for (const Parameter& parameter : args.parameters) {
             if (parameter.annotation == nullptr) continue;
             load_text(text(parameter.name), builder_->push());
-            // *args: *Ts, a starred annotation, stands for the tuple of it.
-            Expr* annotation = parameter.annotation;
-            if (annotation->kind == ExprKind::Starred) {
-                tuple_display({&annotation, 1}, builder_->push());
-            } else {
-                expression(annotation, builder_->push());
-            }
+            annotation(parameter.annotation, builder_->push());
             count++;
         }
         if (returns != nullptr) {
             load_text("return", builder_->push());
-            expression(returns, builder_->push());
+            annotation(returns, builder_->push());
             count++;
         }
         return count;

@@ -1,5 +1,6 @@
 // Comparisons, and expressions that decide a jump.
 #include "lang/compiler_impl.hpp"
+#include "lang/constant_fold.hpp"
 
 namespace talc::lang {
 
@@ -28,21 +29,6 @@ constexpr CompareOps kCompareOps[] = {
     {Op::NOT_IN, Op::NOP, Op::NOP, Op::NOP, Op::NOP, Op::NOP, false},
 };
 static_assert(std::size(kCompareOps) == static_cast<size_t>(CompareOperator::NotIn) + 1);
-
-bool is_true(const ConstantValue& value) {
-    switch (value.kind) {
-        case ConstantKind::None:
-        case ConstantKind::False: return false;
-        case ConstantKind::Int: return value.integer != 0;
-        case ConstantKind::Float: return value.number != 0;
-        case ConstantKind::Str:
-        case ConstantKind::Bytes: return !value.text.empty();
-        case ConstantKind::Tuple: return value.items.size != 0;
-        case ConstantKind::True:
-        case ConstantKind::Ellipsis: return true;
-    }
-    return true;
-}
 
 }  // namespace
 

@@ -62,6 +62,7 @@ class Compiler {
     void set_docstring(const List<Stmt*>& body);
     void make_function(Reg dest, const std::function<std::unique_ptr<Code>()>& make_code, const Arguments& args,
                        Expr* returns);
+    void annotation(Expr* expr, Reg dest);
     uint16_t function_parts(const Arguments& args, Expr* returns, Reg base);
     void function_statement(FunctionDefStmt& node);
     void class_statement(ClassDefStmt& node);

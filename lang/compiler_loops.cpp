@@ -1,5 +1,6 @@
 // Loops and the ways out of blocks.
 #include "lang/compiler_impl.hpp"
+#include "lang/constant_fold.hpp"
 
 namespace talc::lang {
 
@@ -47,6 +48,9 @@ void Compiler::unwind(size_t keep, bool returning, const std::function<void()>& 
 }
 
 void Compiler::while_statement(WhileStmt& node) {
+    if (const ConstantValue* decided = constant_of(node.test); decided != nullptr && !is_true(*decided)) {
+        return body(node.orelse);
+    }
     LabelId head = builder_->new_label();
     LabelId done = builder_->new_label();
     LabelId end = builder_->new_label();

@@ -1,5 +1,6 @@
 // Simple statements.
 #include "lang/compiler_impl.hpp"
+#include "lang/constant_fold.hpp"
 
 namespace talc::lang {
 
@@ -65,6 +66,9 @@ bool Compiler::jump_out_if(const IfClause& clause) {
 void Compiler::if_statement(IfStmt& node) {
     LabelId end = builder_->new_label();
     for (uint32_t i = 0; i < node.clauses.size; i++) {
+        if (const ConstantValue* decided = constant_of(node.clauses[i].test); decided != nullptr && !is_true(*decided)) {
+            continue;
+        }
         if (jump_out_if(node.clauses[i])) {
             if (!builder_->reachable()) break;
             continue;
@@ -160,6 +164,7 @@ void Compiler::import_statement(ImportStmt& node) {
 }
 
 void Compiler::import_from_statement(ImportFromStmt& node) {
+    if (node.level == 0 && text(node.module) == "__future__") return;  // what it changes, scope resolution has noted
     uint32_t top = builder_->top();
     Reg module = builder_->push();
     std::string name(static_cast<size_t>(node.level), '.');
@@ -195,10 +200,13 @@ void Compiler::annotated_statement(AnnAssignStmt& node) {
 }
 
 void Compiler::store_annotation(AnnAssignStmt& node) {
-    if (!node.simple) return discard(node.annotation);
+    if (!node.simple) {
+        if (!tree_.annotations_are_text) discard(node.annotation);
+        return;
+    }
     uint32_t top = builder_->top();
     Reg value = builder_->push();
-    expression(node.annotation, value);
+    annotation(node.annotation, value);
     at(node.annotation);
     Reg annotations = builder_->push();
     load_variable(names_.intern("__annotations__"), annotations);

@@ -13,21 +13,6 @@ constexpr size_t kMaxFoldedText = 4096;
 constexpr size_t kMaxFoldedTuple = 256;
 constexpr int64_t kExactInDouble = int64_t{1} << 53;
 
-bool is_truthy(const ConstantValue& value) {
-    switch (value.kind) {
-        case ConstantKind::None:
-        case ConstantKind::False: return false;
-        case ConstantKind::True:
-        case ConstantKind::Ellipsis: return true;
-        case ConstantKind::Int: return value.integer != 0;
-        case ConstantKind::Float: return value.number != 0;
-        case ConstantKind::Str:
-        case ConstantKind::Bytes: return !value.text.empty();
-        case ConstantKind::Tuple: return value.items.size != 0;
-    }
-    return false;
-}
-
 ConstantValue int_value(int64_t integer) {
     ConstantValue value;
     value.kind = ConstantKind::Int;
@@ -271,7 +256,7 @@ class Folder {
         auto* operand = as_if<ConstantExpr>(node.operand);
         if (operand == nullptr) return fold_negated_comparison(node);
         const ConstantValue& value = operand->value;
-        if (node.op == UnaryOperator::Not) return constant(bool_value(!is_truthy(value)));
+        if (node.op == UnaryOperator::Not) return constant(bool_value(!is_true(value)));
         if (value.kind == ConstantKind::Int) {
             int64_t result = 0;
             if (node.op == UnaryOperator::USub) {
@@ -373,6 +358,21 @@ class Folder {
 };
 
 }  // namespace
+
+bool is_true(const ConstantValue& value) {
+    switch (value.kind) {
+        case ConstantKind::None:
+        case ConstantKind::False: return false;
+        case ConstantKind::True:
+        case ConstantKind::Ellipsis: return true;
+        case ConstantKind::Int: return value.integer != 0;
+        case ConstantKind::Float: return value.number != 0;
+        case ConstantKind::Str:
+        case ConstantKind::Bytes: return !value.text.empty();
+        case ConstantKind::Tuple: return value.items.size != 0;
+    }
+    return false;
+}
 
 void fold_constants(Module& module, Arena& arena) { Folder(arena).fold_body(module.body); }
 

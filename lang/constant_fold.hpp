@@ -4,6 +4,9 @@
 
 namespace talc::lang {
 
+// The truth of a constant.
+bool is_true(const ConstantValue& value);
+
 void fold_constants(Module& module, Arena& arena);
 
 }  // namespace talc::lang

@@ -33,6 +33,7 @@ enum SymbolFlags : uint16_t {
     kUnbindable = 64,   // deleted somewhere: a read must check that it is bound
     kIteration = 128,   // target of a comprehension's `for`
     kCaptured = 256,    // an inner function uses it
+    kNamedTarget = 512, // a walrus inside this comprehension assigns it, outside
 };
 
 struct Symbol {
@@ -99,6 +100,7 @@ Symbol* find_variable(Scope* scope, NameId name);
 struct ScopeTree {
     std::deque<Scope> scopes;  // the module's first, inner ones after the one around them
     std::vector<std::pair<NameId, Span>> nonlocals;  // each declaration
+    bool annotations_are_text = false;  // from __future__ import annotations
     std::optional<SyntaxError> error;
 };
 

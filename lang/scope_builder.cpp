@@ -149,7 +149,11 @@ void ScopeBuilder::visit(Stmt* stmt) {
             return;
         }
         case StmtKind::Import: return visit_import(as<ImportStmt>(stmt).names, false, stmt->span);
-        case StmtKind::ImportFrom: return visit_import(as<ImportFromStmt>(stmt).names, true, stmt->span);
+        case StmtKind::ImportFrom: {
+            auto& node = as<ImportFromStmt>(stmt);
+            bool future = node.level == 0 && names_.text(node.module) == "__future__";
+            return future ? visit_future_import(node) : visit_import(node.names, true, stmt->span);
+        }
         case StmtKind::Global: {
             auto& node = as<GlobalStmt>(stmt);
             for (NameId& name : node.names) name = mangle(name);
@@ -184,6 +188,20 @@ void ScopeBuilder::visit_import(const List<Alias>& names, bool from, Span) {
         NameId mangled = mangle(bound);
         if (alias.asname != kNoName || mangled != bound) alias.asname = mangled;
         bind(mangled, alias.span);
+    }
+}
+
+// from __future__ import feature: all but `annotations` have long been part of the language.
+void ScopeBuilder::visit_future_import(ImportFromStmt& node) {
+    for (const Alias& alias : node.names) {
+        std::string_view feature = names_.text(alias.name);
+        bool known = false;
+        for (std::string_view name : {"annotations", "division", "absolute_import", "with_statement", "print_function",
+                                      "unicode_literals", "generator_stop", "nested_scopes", "generators"}) {
+            known = known || feature == name;
+        }
+        if (!known) fail(alias.span, fmt::format("future feature {} is not defined", feature));
+        if (feature == "annotations") tree_.annotations_are_text = true;
     }
 }
 
@@ -233,6 +251,10 @@ void ScopeBuilder::visit_target(Expr* target, uint16_t flags) {
         case ExprKind::Name: {
             auto& node = as<NameExpr>(target);
             node.id = mangle(node.id);
+            if ((flags & kIteration) != 0 && scope_->symbols.get(node.id).has(kNamedTarget)) {
+                fail(node.span, fmt::format("comprehension inner loop cannot rebind assignment expression target '{}'",
+                                            text(node.id)));
+            }
             return bind(node.id, node.span, flags);
         }
         case ExprKind::Starred: return visit_target(as<StarredExpr>(target).value, flags);
@@ -349,7 +371,7 @@ void ScopeBuilder::visit_named(NamedExprExpr& node) {
             fail(node.span, fmt::format("assignment expression cannot rebind comprehension iteration variable '{}'",
                                         text(target.id)));
         }
-        symbol.flags |= kUsed;
+        symbol.flags |= kUsed | kNamedTarget;
         owner = owner->parent;
     }
     if (owner != scope_ && owner->kind == ScopeKind::Class) {

@@ -46,6 +46,7 @@ class ScopeBuilder {
     void visit_annotated(AnnAssignStmt& node);
     void visit_declaration(StmtKind kind, const List<NameId>& names, Span span);
     void visit_import(const List<Alias>& names, bool from, Span span);
+    void visit_future_import(ImportFromStmt& node);
     void visit_loop_body(const List<Stmt*>& body);
 
     NameTable& names_;
