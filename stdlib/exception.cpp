@@ -95,7 +95,10 @@ Ref exceptions_add_note(Vm& vm, const Args& args) {
 }
 
 Ref exceptions_with_traceback(Vm& vm, const Args& args) {
-    if (!args[1].is_none()) raise(vm, Exc::TypeError, "__traceback__ must be a traceback or None");
+    if (!args[1].is_none() && class_of(vm, args[1]) != vm.classes.traceback) {
+        raise(vm, Exc::TypeError, "__traceback__ must be a traceback or None");
+    }
+    set_attr_plain(vm, args[0], vm.names.traceback_, args[1]);
     return args[0];
 }
 

@@ -20,13 +20,13 @@ namespace {
 enum class Decode : uint8_t { Strict, Replace, Ignore };
 
 struct File final : ForeignState {
-    File(Streams& all, int fd, bool owned) : raw(fd, owned), streams(all) {}
+    File(std::shared_ptr<Streams> all, int fd, bool owned) : raw(fd, owned), streams(std::move(all)) {}
     ~File() override {
-        if (registered) streams.remove(&raw);
+        if (registered) streams->remove(&raw);
     }
 
     RawFile raw;
-    Streams& streams;
+    std::shared_ptr<Streams> streams;  // which may outlive the engine's other parts by this file
     int standard = -1;             // 0, 1, 2: a standard stream, which the engine's Streams serve
     bool is_text = true;
     bool readable = false;
@@ -41,7 +41,7 @@ struct File final : ForeignState {
     Ref name;
 
     void traverse(Visitor& visitor) override { visitor.visit(name); }
-    RawFile& source() { return standard == 0 ? streams.in() : raw; }
+    RawFile& source() { return standard == 0 ? streams->in() : raw; }
 };
 
 // io.UnsupportedOperation, an OSError, made when first needed.
@@ -117,7 +117,7 @@ int open_descriptor(Vm& vm, const std::string& path, const Mode& mode) {
 
 Ref make_file(Vm& vm, std::unique_ptr<File> file) {
     if (file->writable && file->standard < 0) {
-        file->streams.add(&file->raw);
+        file->streams->add(&file->raw);
         file->registered = true;
     }
     return make_foreign(vm, file->is_text ? vm.classes.text_file : vm.classes.binary_file, std::move(file));
@@ -126,7 +126,7 @@ Ref make_file(Vm& vm, std::unique_ptr<File> file) {
 std::unique_ptr<File> open_with(Vm& vm, Value name, const std::string* path, int fd, std::string_view mode_text) {
     Mode mode = parse_mode(vm, mode_text);
     if (path) fd = open_descriptor(vm, *path, mode);
-    auto file = std::make_unique<File>(Streams::of(vm), fd, true);
+    auto file = std::make_unique<File>(Streams::shared(vm), fd, true);
     file->is_text = !mode.binary;
     file->readable = mode.reading || mode.updating;
     file->writable = !mode.reading || mode.updating;
@@ -220,7 +220,7 @@ Ref builtin_open(Vm& vm, const Args& args) {
 
 Ref make_standard_file(Vm& vm, int which) {
     constexpr const char* kNames[] = {"<stdin>", "<stdout>", "<stderr>"};
-    auto file = std::make_unique<File>(Streams::of(vm), which, false);
+    auto file = std::make_unique<File>(Streams::shared(vm), which, false);
     file->standard = which;
     file->readable = which == 0;
     file->writable = which != 0;
@@ -293,7 +293,7 @@ Ref take(Vm& vm, File& file, size_t bytes) {
 
 bool fill(Vm& vm, File& file) {
     if (file.standard != 0 || !vm.host.read_line) {
-        if (file.standard == 0) file.streams.flush_out(vm);
+        if (file.standard == 0) file.streams->flush_out(vm);
         return file.source().fill(vm);
     }
     return false;
@@ -316,7 +316,7 @@ size_t line_size(const File& file, std::string_view buffer, size_t from, bool at
 Ref read_line(Vm& vm, File& file, int64_t limit) {
     if (file.standard == 0 && vm.host.read_line) {
         std::string line;
-        if (!file.streams.read_line(vm, line)) return {};
+        if (!file.streams->read_line(vm, line)) return {};
         return value_of(vm, file, line);
     }
     size_t size = 0;
@@ -368,7 +368,7 @@ Ref files_read(Vm& vm, const Args& args) {
     int64_t size = optional_size(vm, args[1]);
     if (file.standard == 0 && vm.host.read_line) {
         std::string all, line;
-        while (file.streams.read_line(vm, line)) all += line;
+        while (file.streams->read_line(vm, line)) all += line;
         return value_of(vm, file, all);
     }
     RawFile& source = file.source();
@@ -430,8 +430,8 @@ Ref files_next(Vm& vm, const Args& args) {
 namespace {
 
 void write_bytes(Vm& vm, File& file, std::string_view data) {
-    if (file.standard == 1) return file.streams.write_out(vm, data);
-    if (file.standard == 2) return file.streams.write_err(vm, data);
+    if (file.standard == 1) return file.streams->write_out(vm, data);
+    if (file.standard == 2) return file.streams->write_err(vm, data);
     if (file.write_newline.empty() || !file.is_text) return file.raw.write(vm, data);
     std::string translated;
     for (char c : data) {
@@ -482,7 +482,7 @@ Ref files_writelines(Vm& vm, const Args& args) {
 Ref files_flush(Vm& vm, const Args& args) {
     File& file = self(vm, args);
     if (file.standard == 1) {
-        file.streams.flush_out(vm);
+        file.streams->flush_out(vm);
     } else if (file.writable) {
         file.raw.flush(vm);
     }
@@ -495,9 +495,9 @@ Ref files_close(Vm& vm, const Args& args) {
     File* file = foreign_cast<File>(args[0]);
     if (file->closed) return none();
     file->closed = true;
-    if (file->registered) file->streams.remove(&file->raw);
+    if (file->registered) file->streams->remove(&file->raw);
     file->registered = false;
-    if (file->standard == 1) file->streams.flush_out(vm);
+    if (file->standard == 1) file->streams->flush_out(vm);
     file->raw.close(vm);
     return none();
 }

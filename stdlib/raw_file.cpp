@@ -2,9 +2,11 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "stdlib/os_error.hpp"
+#include "vm/containers.hpp"
 
 namespace talc::stdlib {
 
@@ -23,6 +25,7 @@ bool RawFile::fill(vm::Vm& vm) {
     }
     size_t size = in_.size();
     size_t room = size > kChunk ? size : kChunk;  // long lines and whole files: few calls
+    if (size + room > vm.heap.limit() - std::min(vm.heap.used(), vm.heap.limit())) vm::raise_memory_error(vm);
     in_.resize(size + room);
     for (;;) {
         ssize_t count = ::read(fd_, in_.data() + size, room);
@@ -58,7 +61,7 @@ int RawFile::write_out() {
 }
 
 void RawFile::write(vm::Vm& vm, std::string_view data) {
-    if (at_ < in_.size() || !in_.empty()) drop_read_ahead(vm);
+    if (!in_.empty()) drop_read_ahead(vm);
     out_.append(data);
     bool due = out_.size() >= kChunk || when_ == Flush::Always ||
                (when_ == Flush::Lines && data.find('\n') != std::string_view::npos);

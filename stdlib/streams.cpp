@@ -4,12 +4,14 @@
 
 namespace talc::stdlib {
 
-Streams& Streams::of(vm::Vm& vm) {
+std::shared_ptr<Streams> Streams::shared(vm::Vm& vm) {
     static const char kKey = 0;
     std::shared_ptr<void>& slot = vm.extension[&kKey];
     if (!slot) slot = std::make_shared<Streams>();
-    return *static_cast<Streams*>(slot.get());
+    return std::static_pointer_cast<Streams>(slot);
 }
+
+Streams& Streams::of(vm::Vm& vm) { return *shared(vm); }
 
 Streams::Streams() : in_(0, false), out_(1, false), err_(2, false) {
     if (out_.is_terminal()) out_.set_flush(RawFile::Flush::Lines);

@@ -1,6 +1,7 @@
 #pragma once
 // An engine's standard streams: where print writes and input reads. A host that gave functions for them gets everything
 // at once; otherwise it is the process's own, buffered.
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,7 @@ namespace talc::stdlib {
 class Streams {
   public:
     static Streams& of(vm::Vm& vm);     // made on first use
+    static std::shared_ptr<Streams> shared(vm::Vm& vm);
 
     Streams();
     void write_out(vm::Vm& vm, std::string_view text);

@@ -156,7 +156,10 @@ bool exception_set_attr(Vm& vm, Object* object, Str* name, Value value) {
         error->suppress_context = truth(vm, value);
         return true;
     }
-    if (name == n.traceback_) return true;
+    if (name == n.traceback_) {
+        if (value.is_none()) drop_traceback(error);
+        return true;
+    }
     return false;
 }
 
