@@ -1,5 +1,8 @@
 // The interpreter loop. Registers own their values; see lang/opcodes.def for what each instruction does and
 // which operands it consumes. The rarer instructions' work is in steps.cpp.
+#include <new>
+#include <stdexcept>
+
 #include "vm/arith.hpp"
 #include "vm/call.hpp"
 #include "vm/containers.hpp"
@@ -195,6 +198,12 @@ Ref Vm::run(bool raising) {
             NEXT;
         } catch (Raised&) {
             if (left) throw;  // nobody here handles it
+            raising = true;
+        } catch (std::bad_alloc&) {  // of a buffer outside the heap
+            raised_ = make_exception(vm, classes.of(Exc::MemoryError), nullptr, 0);
+            raising = true;
+        } catch (std::length_error&) {
+            raised_ = make_exception(vm, classes.of(Exc::MemoryError), nullptr, 0);
             raising = true;
         }
     }
