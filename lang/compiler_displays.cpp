@@ -76,6 +76,8 @@ void Compiler::list_display(const List<Expr*>& elts, Reg dest) {
 }
 
 void Compiler::set_display(const List<Expr*>& elts, Reg dest) {
+    // As CPython does, since the order of the set depends on how it was made.
+    if (elts.size > 2 && all_constant(elts)) return builder_->emit(Op::BUILD_SET_K, dest, constant_tuple(elts));
     build_by_steps(Op::BUILD_SET, Op::SET_ADD, Op::SET_UPDATE, elts, dest);
 }
 

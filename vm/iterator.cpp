@@ -198,7 +198,8 @@ Ptr<Iterator> make_tuple_iterator(Vm& vm, Tuple* tuple) {
     return make_iterator(vm, vm.classes.tuple_iterator, std::make_unique<TupleState>(tuple));
 }
 Ptr<Iterator> make_str_iterator(Vm& vm, Str* s) {
-    return make_iterator(vm, vm.classes.str_iterator, std::make_unique<StrState>(s));
+    Class* cls = s->ascii() ? vm.classes.str_ascii_iterator : vm.classes.str_iterator;
+    return make_iterator(vm, cls, std::make_unique<StrState>(s));
 }
 Ptr<Iterator> make_bytes_iterator(Vm& vm, Bytes* bytes) {
     return make_iterator(vm, vm.classes.bytes_iterator, std::make_unique<BytesState>(bytes));
@@ -232,7 +233,15 @@ void destroy(Vm& vm, Object* object) {
 Ref iterate_over(Vm&, Object* object) { return Ref(object); }
 Ref next_of(Vm& vm, Object* object) {
     IteratorState* state = cast<Iterator>(object)->state;
-    return state ? state->next(vm) : Ref();
+    if (!state) return {};
+    try {
+        return state->next(vm);
+    } catch (Raised&) {
+        // A StopIteration from script code that the iterator runs (map's function) ends it.
+        Ref error = vm.take_raised();
+        if (!is_instance(vm, error, vm.classes.of(Exc::StopIteration))) raise_object(vm, error);
+        return {};
+    }
 }
 
 }  // namespace
