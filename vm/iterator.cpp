@@ -233,15 +233,7 @@ void destroy(Vm& vm, Object* object) {
 Ref iterate_over(Vm&, Object* object) { return Ref(object); }
 Ref next_of(Vm& vm, Object* object) {
     IteratorState* state = cast<Iterator>(object)->state;
-    if (!state) return {};
-    try {
-        return state->next(vm);
-    } catch (Raised&) {
-        // A StopIteration from script code that the iterator runs (map's function) ends it.
-        Ref error = vm.take_raised();
-        if (!is_instance(vm, error, vm.classes.of(Exc::StopIteration))) raise_object(vm, error);
-        return {};
-    }
+    return state ? state->next(vm) : Ref();
 }
 
 }  // namespace
