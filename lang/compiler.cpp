@@ -207,12 +207,23 @@ uint16_t Compiler::function_parts(const Arguments& args, Expr* returns, Reg base
     });
     pairs_into(4, static_cast<Reg>(base + 2), [&] {
         uint32_t count = 0;
-        for (const Parameter& parameter : args.parameters) {
-            if (parameter.annotation == nullptr) continue;
-            load_text(text(parameter.name), builder_->push());
-            annotation(parameter.annotation, builder_->push());
-            count++;
-        }
+        auto annotate = [&](uint32_t begin, uint32_t end) {
+            for (uint32_t i = begin; i < end; i++) {
+                const Parameter& parameter = args.parameters[i];
+                if (parameter.annotation == nullptr) continue;
+                load_text(text(parameter.name), builder_->push());
+                annotation(parameter.annotation, builder_->push());
+                count++;
+            }
+        };
+        // In CPython's order: plain, positional-only, *args, keyword-only, **kwargs.
+        uint32_t keywords_end = args.positional + args.keyword_only;
+        uint32_t varargs_end = keywords_end + (args.has_varargs ? 1 : 0);
+        annotate(args.positional_only, args.positional);
+        annotate(0, args.positional_only);
+        annotate(keywords_end, varargs_end);
+        annotate(args.positional, keywords_end);
+        annotate(varargs_end, args.parameters.size);
         if (returns != nullptr) {
             load_text("return", builder_->push());
             annotation(returns, builder_->push());

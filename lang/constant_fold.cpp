@@ -340,16 +340,15 @@ class Folder {
         return constant(value);
     }
 
-    // x in [1, 2, 3]: nobody can see the list.
+    // x in [1, 2, 3]: nobody can see the list. (In a chain the next comparison could.)
     void fold_membership(CompareExpr& node) {
-        for (uint32_t i = 0; i < node.ops.size; i++) {
-            if (node.ops[i] != CompareOperator::In && node.ops[i] != CompareOperator::NotIn) continue;
-            auto* list = as_if<ListExpr>(node.comparators[i]);
-            if (list == nullptr || list->elts.empty() || list->elts.size > kMaxFoldedTuple) continue;
-            if (Expr* tuple = tuple_of(list->elts)) {
-                tuple->span = list->span;
-                node.comparators[i] = tuple;
-            }
+        CompareOperator op = node.ops.back();
+        if (op != CompareOperator::In && op != CompareOperator::NotIn) return;
+        auto* list = as_if<ListExpr>(node.comparators.back());
+        if (list == nullptr || list->elts.empty() || list->elts.size > kMaxFoldedTuple) return;
+        if (Expr* tuple = tuple_of(list->elts)) {
+            tuple->span = list->span;
+            node.comparators.back() = tuple;
         }
     }
 
