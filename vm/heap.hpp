@@ -95,9 +95,9 @@ class Heap {
     static constexpr size_t kBuckets = 0;   // every block from malloc, so that the sanitizer sees its bounds
 #else
     static constexpr size_t kBuckets = 32;  // blocks of up to 512 bytes
+#endif
     // A request for nothing still gets a block of its own, which can be given back.
     static constexpr size_t bucket_of(size_t size) { return size == 0 ? 1 : (size + 15) / 16; }
-#endif
     struct Block { Block* next; };
     struct Chunk { Chunk* next; size_t size; };
 
