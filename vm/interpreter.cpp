@@ -78,8 +78,8 @@ Frame* Vm::push_frame(Code* code, Function* function) {
 
 void Vm::pop_frame() {
     Frame* frame = frame_;
-    frame_ = frame - 1;
     Steps::clear_registers(frame->registers, frame->code->nregs);
+    frame_ = frame - 1;
     stack_top_ = frame->registers;
     if (!frame->init_self.is_undef()) decref(std::exchange(frame->init_self, Value()));
     if (frame->function) decref(static_cast<Object*>(frame->function));
