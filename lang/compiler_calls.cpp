@@ -109,7 +109,7 @@ void Compiler::call_super_method(CallExpr& node, AttributeExpr& method, Reg scra
 void Compiler::call_unpacked(CallExpr& node, Reg callee, Reg out) {
     Reg list = builder_->push();
     at(&node);
-    build_by_steps(Op::BUILD_LIST, Op::LIST_APPEND, Op::LIST_EXTEND, node.args, list);
+    build_by_steps(Op::BUILD_LIST, Op::LIST_APPEND, Op::ARGS_EXTEND, node.args, list);
     Reg dict = builder_->push();
     if (!node.keywords.empty()) keyword_dict(node, dict, callee);
     at(&node);

@@ -85,12 +85,39 @@ std::vector<std::string_view> attribute_names(Vm& vm, Value v) {
     Ref shown = make_str(vm, message);
     Value arg = shown;
     Ptr<Exception> error = make_exception(vm, vm.classes.of(Exc::AttributeError), &arg, 1);
+    slot_set(vm, error.get(), intern(vm, "name").get(), Value::object(name));
+    slot_set(vm, error.get(), intern(vm, "obj").get(), v);
     if (suggest) {
         // Shown in the report of an uncaught error; str(e) stays CPython's.
         std::string_view near = text::did_you_mean(name->view(), attribute_names(vm, v));
         if (!near.empty()) error->payload = Value::object(make_str(vm, near).release());
     }
     raise_object(vm, error);
+}
+
+// object.__class__ = value: the attributes stay.
+void change_class(Vm& vm, Object* object, Value value) {
+    if (!value.is_kind(Kind::Class)) {
+        raise(vm, Exc::TypeError, "__class__ must be set to a class, not '{}' object", class_name(vm, value));
+    }
+    auto* cls = cast<Class>(value);
+    if (!cls->user || !object->cls->user || cls->instance_kind != object->kind) {
+        raise(vm, Exc::TypeError, "__class__ assignment: '{}' object layout differs from '{}'", cls->name->view(),
+              object->cls->name->view());
+    }
+    Slots* slots = slots_of(object);
+    Shape* shape = cls->root_shape;
+    if (slots->shape->dictionary) {
+        if (!cls->dict_shape) cls->dict_shape = make_dict_shape(cls);
+        shape = cls->dict_shape;
+    } else {
+        for (Str* key : slots->shape->keys) shape = shape_with(shape, key);
+    }
+    slots->shape = shape;
+    Class* old = object->cls;
+    cls->refs++;
+    object->cls = cls;
+    decref(static_cast<Object*>(old));
 }
 
 }  // namespace
@@ -228,7 +255,10 @@ void set_attr_plain(Vm& vm, Value v, Str* name, Value value) {
                 dict_update(vm, own.get(), value);
                 return;
             }
-            if (name == vm.names.class_) raise(vm, Exc::TypeError, "__class__ assignment is not in the language");
+            if (name == vm.names.class_) {
+                change_class(vm, v.o, value);
+                return;
+            }
             slot_set(vm, v.o, name, value);
             return;
         }

@@ -411,24 +411,42 @@ Ref Steps::call_many_keywords(Vm& vm, Value callee, const Value* args, size_t co
     return call(vm, callee, args, count, plain.data(), plain.size());
 }
 
+namespace {
+
+// A callee as messages about its arguments name it.
+std::string callee_name(Vm& vm, Value callee) {
+    if (callee.is_kind(Kind::BoundMethod)) callee = cast<BoundMethod>(callee)->function;
+    if (callee.is_kind(Kind::Function)) {
+        auto* function = cast<Function>(callee);
+        return fmt::format("{}.{}()", function->code->module->name->view(), function->qualname->view());
+    }
+    if (callee.is_kind(Kind::Native)) return cast<Native>(callee)->name->string() + "()";
+    if (callee.is_kind(Kind::Class)) return cast<Class>(callee)->name->string() + "()";
+    return std::string(class_name(vm, callee)) + " object";
+}
+
+bool is_iterable(Vm& vm, Value v) {
+    if (!v.is_obj()) return false;
+    const KindOps& ops = kind_ops(v.o->kind);
+    return ops.iterate || ops.next || !find_special(vm, v, Special::Iter).is_undef() ||
+           !find_special(vm, v, Special::GetItem).is_undef();
+}
+
+}  // namespace
+
+void Steps::extend_args(Vm& vm, List* args, Value iterable, Value callee) {
+    if (!is_iterable(vm, iterable)) {
+        raise(vm, Exc::TypeError, "{} argument after * must be an iterable, not {}", callee_name(vm, callee),
+              class_name(vm, iterable));
+    }
+    list_extend(vm, args, iterable);
+}
+
 void Steps::dict_merge(Vm& vm, Dict* dict, Value mapping, Value callee) {
-    auto name = [&] {
-        if (callee.is_kind(Kind::Function)) {
-            auto* function = cast<Function>(callee);
-            return fmt::format("{}.{}()", function->code->module->name->view(), function->qualname->view());
-        }
-        if (callee.is_kind(Kind::Native)) return cast<Native>(callee)->name->string() + "()";
-        if (callee.is_kind(Kind::Class)) return cast<Class>(callee)->name->string() + "()";
-        if (callee.is_kind(Kind::BoundMethod) && cast<BoundMethod>(callee)->function.is_kind(Kind::Function)) {
-            auto* function = cast<Function>(cast<BoundMethod>(callee)->function);
-            return fmt::format("{}.{}()", function->code->module->name->view(), function->qualname->view());
-        }
-        return std::string(class_name(vm, callee)) + " object";
-    };
     auto add = [&](Value key, Value value) {
         if (!key.is_kind(Kind::Str)) raise(vm, Exc::TypeError, std::string("keywords must be strings"));
         if (!dict_get(vm, dict, key).is_undef()) {
-            raise(vm, Exc::TypeError, "{} got multiple values for keyword argument '{}'", name(), cast<Str>(key)->view());
+            raise(vm, Exc::TypeError, "{} got multiple values for keyword argument '{}'", callee_name(vm, callee), cast<Str>(key)->view());
         }
         dict_set(vm, dict, key, value);
     };
@@ -442,7 +460,7 @@ void Steps::dict_merge(Vm& vm, Dict* dict, Value mapping, Value callee) {
     }
     Ref keys = find_attr(vm, mapping, vm.names.keys);
     if (!keys) {
-        raise(vm, Exc::TypeError, "{} argument after ** must be a mapping, not {}", name(), class_name(vm, mapping));
+        raise(vm, Exc::TypeError, "{} argument after ** must be a mapping, not {}", callee_name(vm, callee), class_name(vm, mapping));
     }
     Ref list = call(vm, keys);
     for_each(vm, list, [&](Value key) { add(key, get_item(vm, mapping, key)); });

@@ -25,6 +25,7 @@ struct Steps {
     static Ref build_string(Vm& vm, const Value* parts, size_t count);
     static Ref format_value(Vm& vm, Value v, Value spec, unsigned conversion);
     static Ref call_many_keywords(Vm& vm, Value callee, const Value* args, size_t count, Tuple* names);
+    static void extend_args(Vm& vm, List* args, Value iterable, Value callee);
     static void dict_merge(Vm& vm, Dict* dict, Value mapping, Value callee);
     static Ref call_ex(Vm& vm, Value callee, Value args, Value keywords);
     static Ref exception_to_raise(Vm& vm, Value v);                 // an instance, from an instance or a class
