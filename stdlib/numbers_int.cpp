@@ -244,7 +244,7 @@ Ref int_abs(Vm& vm, const Args& args) { return self_int(args) < 0 ? int_neg(vm, 
 
 Ref int_repr(Vm& vm, const Args& args) {
     char digits[text::kIntChars];
-    return make_str(vm, {digits, text::write_int(digits, self_int(args))});
+    return make_ascii_str(vm, {digits, text::write_int(digits, self_int(args))});
 }
 Ref bool_repr(Vm& vm, const Args& args) { return make_str(vm, self_int(args) != 0 ? "True" : "False"); }
 

@@ -109,15 +109,20 @@ namespace {
 
 Ref join_items(Vm& vm, Str* separator, const Value* items, size_t count) {
     if (count == 0) return vm.empty_str;
-    size_t total = 0;
+    size_t total = 0, length = 0;
+    unsigned flags = separator->flags;
     for (size_t i = 0; i < count; i++) {
         if (!items[i].is_kind(Kind::Str)) [[unlikely]] {
             raise(vm, Exc::TypeError, "sequence item {}: expected str instance, {} found", i, class_name(vm, items[i]));
         }
-        total += cast<Str>(items[i])->size;
+        const Str* item = cast<Str>(items[i]);
+        total += item->size;
+        length += item->length;
+        flags &= item->flags;
     }
     if (count == 1 && cast<Str>(items[0])->cls == vm.classes.str) return items[0];
     total += separator->size * (count - 1);
+    length += separator->length * (count - 1);
     if (total > text_limit(vm)) raise(vm, Exc::MemoryError, "");
     Ptr<Str> out = make_str_buffer(vm, total);
     char* at = out->data;
@@ -129,7 +134,8 @@ Ref join_items(Vm& vm, Str* separator, const Value* items, size_t count) {
         std::memcpy(at, cast<Str>(items[i])->data, cast<Str>(items[i])->size);
         at += cast<Str>(items[i])->size;
     }
-    finish_str(out.get());
+    out->length = static_cast<uint32_t>(length);
+    out->flags |= static_cast<uint8_t>(flags & kAscii);
     return out;
 }
 

@@ -41,7 +41,7 @@ inline Ref plain_str(Vm& vm, Str* s) {
 // A part of s: s itself if it is all of it.
 inline Ref part_of(Vm& vm, Str* s, std::string_view part) {
     if (part.size() == s->size) return plain_str(vm, s);
-    return make_str(vm, part);
+    return s->ascii() ? make_ascii_str(vm, part) : make_str(vm, part);
 }
 
 // list(iterable); what cannot be iterated over gives a TypeError with this message.

@@ -165,6 +165,7 @@ class SignatureParser {
             } else {
                 size_t equals = part.find('=');
                 Signature::Parameter parameter{intern(vm_, part.substr(0, equals)).release(), {}, equals == part.npos};
+                if (parameter.required && (keyword_only || optional_seen)) out_.all_optional = false;
                 if (!parameter.required) {
                     parameter.fallback = literal(part.substr(equals + 1));
                     optional_seen = true;
@@ -322,6 +323,14 @@ Ref call_native(Vm& vm, Native* native, const Value* args, size_t count, Str* co
         bound.values = args;
         return invoke(vm, native, bound);
     }
+    constexpr size_t kFew = 6;
+    if (nkeywords == 0 && given >= s.required && given <= s.positional && s.parameters.size() <= kFew && s.all_optional) {
+        Value few[kFew];
+        for (size_t i = 0; i < given; i++) few[i] = args[i];
+        for (size_t i = given; i < s.parameters.size(); i++) few[i] = s.parameters[i].fallback;
+        bound.values = few;
+        return invoke(vm, native, bound);
+    }
     if (given > s.positional) {
         if (!s.has_rest) wrong_count(vm, native, s, given);
         bound.rest = args + s.positional;
@@ -376,10 +385,49 @@ Ref call_native(Vm& vm, Native* native, const Value* args, size_t count, Str* co
 
 // ---- Classes --------------------------------------------------------------------------------------
 
+namespace {
+
+// Arguments of a call with a receiver before them.
+class WithReceiver {
+  public:
+    WithReceiver(Value receiver, const Value* args, size_t count) {
+        if (count + 1 > kInline) {
+            large_.resize(count + 1);
+            values_ = large_.data();
+        }
+        values_[0] = receiver;
+        for (size_t i = 0; i < count; i++) values_[i + 1] = args[i];
+    }
+    WithReceiver(const WithReceiver&) = delete;
+    Value* data() { return values_; }
+
+  private:
+    static constexpr size_t kInline = 6;
+    Value small_[kInline];
+    std::vector<Value> large_;
+    Value* values_ = small_;
+};
+
+// The native __new__ of a builtin class without an __init__ of its own; null: it takes more than that.
+Native* find_maker(Vm& vm, Class* cls) {
+    Value made = find_class_attr(vm, cls, vm.names.special(Special::New));
+    if (made.is_kind(Kind::StaticMethod)) made = cast<StaticMethod>(made)->function;
+    if (!made.is_kind(Kind::Native) || cast<Native>(made)->owner == vm.classes.object) return nullptr;
+    Value init = find_class_attr(vm, cls, vm.names.special(Special::Init));
+    bool plain_init = init.is_undef() || (init.is_kind(Kind::Native) && cast<Native>(init)->owner == vm.classes.object);
+    if (plain_init) cls->maker = cast<Native>(made);
+    return cls->maker;
+}
+
+}  // namespace
+
 Ref call_class(Vm& vm, Class* cls, const Value* args, size_t count, Str* const* keyword_names, size_t nkeywords) {
     if (cls == vm.classes.type && count == 1 && nkeywords == 0) return Value::object(class_of(vm, args[0]));
-    std::vector<Value> with_self(count + 1);
-    for (size_t i = 0; i < count; i++) with_self[i + 1] = args[i];
+    WithReceiver with_self(Value::object(cls), args, count);
+    if (!cls->user) {
+        Native* maker = cls->maker ? cls->maker : find_maker(vm, cls);
+        if (maker) return call_native(vm, maker, with_self.data(), count + 1, keyword_names, nkeywords);
+    }
 
     Ref instance;
     Cell* new_cell = find_class_cell(vm, cls, vm.names.special(Special::New));
@@ -394,11 +442,10 @@ Ref call_class(Vm& vm, Class* cls, const Value* args, size_t count, Str* const* 
         instance = allocate_instance(vm, cls);
     } else {
         if (new_method.is_undef()) raise(vm, Exc::TypeError, "cannot create '{}' instances", cls->name->view());
-        with_self[0] = Value::object(cls);
         instance = call(vm, new_method, with_self.data(), count + 1, keyword_names, nkeywords);
     }
     if (plain_init || !is_instance(vm, instance, cls)) return instance;
-    with_self[0] = instance;
+    with_self.data()[0] = instance;
     Ref result = call(vm, init, with_self.data(), count + 1, keyword_names, nkeywords);
     if (!result.is_none()) {
         raise(vm, Exc::TypeError, "__init__() should return None, not '{}'", class_name(vm, result));

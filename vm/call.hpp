@@ -18,6 +18,7 @@ struct Signature {
     uint16_t positional_only = 0;
     uint16_t positional = 0;
     uint16_t required = 0;  // leading positional parameters without a default
+    bool all_optional = true;   // the parameters behind those are
     bool has_rest = false;
     bool has_keywords = false;
     bool is_static = false;

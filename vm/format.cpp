@@ -69,10 +69,12 @@ Ptr<Str> format_plain(Vm& vm, Value v, std::string_view spec) {
     text::Buffer out(text_limit(vm));
     switch (v.tag) {
         case Tag::Int:
-            if (!append_simple_int(out, v.i, spec)) check(vm, text::format_int(out, v.i, spec));
+            if (append_simple_int(out, v.i, spec)) return make_ascii_str(vm, out);
+            check(vm, text::format_int(out, v.i, spec));
             return make_str(vm, out);
         case Tag::Float:
-            if (!append_simple_float(out, v.f, spec)) check(vm, text::format_float(out, v.f, spec));
+            if (append_simple_float(out, v.f, spec)) return make_ascii_str(vm, out);
+            check(vm, text::format_float(out, v.f, spec));
             return make_str(vm, out);
         case Tag::Bool: check(vm, text::format_bool(out, v.b, spec)); return make_str(vm, out);
         case Tag::Obj:

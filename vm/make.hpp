@@ -9,6 +9,7 @@
 namespace talc::vm {
 
 Ptr<Str> make_str(Vm& vm, std::string_view text);              // valid UTF-8; short ones may be shared
+Ptr<Str> make_ascii_str(Vm& vm, std::string_view text);        // known to be ASCII: digits, parts of ASCII text
 Ptr<Str> make_str_buffer(Vm& vm, size_t bytes);                // to be filled: then finish_str
 void finish_str(Str* s);                                       // after data was written: length and ascii flag
 Ptr<Str> make_char(Vm& vm, uint32_t code_point);               // shared for ASCII

@@ -270,6 +270,7 @@ struct Class : GcObject {
     Shape* dict_shape;               // of instances in dictionary mode
     Cell** specials;                 // cells of special methods (null: none), valid for specials_epoch; made on demand
     uint32_t specials_epoch;
+    Native* maker;                   // builtin classes: __new__, where that is all there is to a call; found at the first
     void (*populate)(Vm&, Class*);   // fills attributes on the first look-up (builtin classes)
     Value doc;
     Str* module_name;

@@ -102,8 +102,12 @@ class Formatter {
         bool exact = spec.type == 'o' || spec.type == 'x' || spec.type == 'X';  // takes no floats
         Ref converted;
         if (!is_integer(v)) {
+            Value method = exact ? Value::undef() : find_special(vm_, v, Special::Int);
+            if (method.is_undef()) method = find_special(vm_, v, Special::Index);
             bool real = v.is_float() || v.is_kind(Kind::BoxedFloat);
-            if (real && !exact) {
+            if (!method.is_undef()) {
+                converted = call_special(vm_, method, v);
+            } else if (real && !exact) {
                 double f = std::trunc(to_double(vm_, v));
                 if (std::isfinite(f) && std::abs(f) >= 9e18 && spec.precision < 0) {
                     // The digits of an integer of any size.
@@ -113,10 +117,6 @@ class Formatter {
                     return text::append_percent_float(out_, spec, f);
                 }
                 converted = Value::integer(check(vm_, text::float_to_int(f)));
-            } else {
-                Value method = exact ? Value::undef() : find_special(vm_, v, Special::Int);
-                if (method.is_undef()) method = find_special(vm_, v, Special::Index);
-                if (!method.is_undef()) converted = call_special(vm_, method, v);
             }
             if (!is_integer(converted)) raise_failure(vm_, text::needs_number(spec, class_name(vm_, v)));
             v = converted;

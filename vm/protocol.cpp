@@ -274,11 +274,11 @@ Ptr<Str> repr(Vm& vm, Value v) {
         case Tag::Undef: return make_str(vm, "<unbound>");
         case Tag::Int: {
             char buffer[text::kIntChars];
-            return make_str(vm, {buffer, text::write_int(buffer, v.i)});
+            return make_ascii_str(vm, {buffer, text::write_int(buffer, v.i)});
         }
         case Tag::Float: {
             char buffer[text::kFloatChars];
-            return make_str(vm, {buffer, text::write_float_repr(buffer, v.f)});
+            return make_ascii_str(vm, {buffer, text::write_float_repr(buffer, v.f)});
         }
         case Tag::Obj: break;
     }

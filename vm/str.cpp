@@ -91,6 +91,8 @@ Ptr<Str> make_str(Vm& vm, std::string_view text) {
     return Ptr<Str>::steal(s);
 }
 
+Ptr<Str> make_ascii_str(Vm& vm, std::string_view text) { return known_str(vm, text, text.size(), true); }
+
 Ptr<Str> make_char(Vm& vm, uint32_t code_point) {
     if (code_point < 128) {
         Ptr<Str>& shared = vm.chars[code_point];
