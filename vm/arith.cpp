@@ -155,6 +155,15 @@ bool is_sequence(Value v) {
 
 bool has_operator(Vm& vm, Value v, Special special) { return !find_special(vm, v, special).is_undef(); }
 
+Ref repeat(Vm& vm, Value sequence, int64_t times) {
+    switch (sequence.o->kind) {
+        case Kind::Str: return str_repeat(vm, cast<Str>(sequence), times);
+        case Kind::List: return list_repeat(vm, cast<List>(sequence), times);
+        case Kind::Tuple: return tuple_repeat(vm, cast<Tuple>(sequence), times);
+        default: return bytes_repeat(vm, cast<Bytes>(sequence), times);
+    }
+}
+
 // Operators of the builtin sequences; empty: not theirs.
 Ref sequence_op(Vm& vm, BinaryOp op, Value a, Value b) {
     bool b_wants = b.is_obj() && has_operator(vm, b, reflected_special(op));
@@ -178,20 +187,13 @@ Ref sequence_op(Vm& vm, BinaryOp op, Value a, Value b) {
     if (op == BinaryOp::Mul) {
         for (auto [sequence, times] : {std::pair{a, b}, std::pair{b, a}}) {
             if (!is_sequence(sequence)) continue;
-            Kind kind = sequence.o->kind;
             if (!is_integer(times)) {
                 if (has_operator(vm, times, Special::Mul) || has_operator(vm, times, Special::RMul)) return {};
                 if (!has_operator(vm, times, Special::Index)) {
                     raise(vm, Exc::TypeError, "can't multiply sequence by non-int of type '{}'", class_name(vm, times));
                 }
             }
-            int64_t n = to_index(vm, times);
-            switch (kind) {
-                case Kind::Str: return str_repeat(vm, cast<Str>(sequence), n);
-                case Kind::List: return list_repeat(vm, cast<List>(sequence), n);
-                case Kind::Tuple: return tuple_repeat(vm, cast<Tuple>(sequence), n);
-                default: return bytes_repeat(vm, cast<Bytes>(sequence), n);
-            }
+            return repeat(vm, sequence, to_index(vm, times));
         }
     }
     if (op == BinaryOp::Mod && a.is_kind(Kind::Str)) return str_percent(vm, cast<Str>(a), b);
@@ -246,9 +248,13 @@ Ref binary_or_empty(Vm& vm, BinaryOp op, Value a, Value b) {
         if (Ref result = try_operator(vm, other, b, a)) return result;
     }
     if (op == BinaryOp::Mul) {
-        // Both sides said no, and one is a sequence: CPython names the other.
+        // Both sides said no, and one is a sequence: it is repeated after all, or CPython names the other.
         for (auto [sequence, times] : {std::pair{a, b}, std::pair{b, a}}) {
-            if (is_sequence(sequence) && !is_number(times)) {
+            if (!is_sequence(sequence)) continue;
+            if (is_integer(times) || has_operator(vm, times, Special::Index)) {
+                return repeat(vm, sequence, to_index(vm, times));
+            }
+            if (!is_number(times)) {
                 raise(vm, Exc::TypeError, "can't multiply sequence by non-int of type '{}'", class_name(vm, times));
             }
         }
