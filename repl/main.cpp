@@ -153,7 +153,7 @@ talc::Result run(talc::Engine& engine, const Command& command) {
     std::string name = command.has_code ? "<string>" : standard_input ? "<stdin>" : command.file;
     if (!command.has_code && !talc::read_source(command.file, code)) {
         std::string problem = "talc: cannot read " + command.file + ": " + std::strerror(errno) + "\n";
-        return {talc::Outcome::NotRead, kUsageStatus, problem};
+        return {talc::Outcome::NotRead, kUsageStatus, problem, {}, {}, {}};
     }
     if (command.dump.empty()) return engine.run_string(code, name);
     std::string text;

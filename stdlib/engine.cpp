@@ -93,14 +93,14 @@ Engine::State::State(Options given)
 Result Engine::State::failure(Ref exception) {
     if (is_instance(vm, exception, vm.classes.of(Exc::SystemExit))) {
         Ref code = get_attr(vm, exception, vm.names.code);
-        if (code.is_none()) return {Outcome::Exit, 0, ""};
-        if (is_integer(code)) return {Outcome::Exit, static_cast<int>(int_value(code) & 0xFF), ""};
-        return {Outcome::Exit, kErrorStatus, to_str(vm, code)->string() + "\n"};
+        if (code.is_none()) return {Outcome::Exit, 0, "", {}, {}, {}};
+        if (is_integer(code)) return {Outcome::Exit, static_cast<int>(int_value(code) & 0xFF), "", {}, {}, {}};
+        return {Outcome::Exit, kErrorStatus, to_str(vm, code)->string() + "\n", {}, {}, {}};
     }
     bool interrupted = is_instance(vm, exception, vm.classes.of(Exc::KeyboardInterrupt));
-    std::string report = vm.format_exception(exception, options.colour);
-    if (interrupted) return {Outcome::Interrupted, kInterruptedStatus, std::move(report)};
-    return {Outcome::Error, kErrorStatus, std::move(report)};
+    Error error = error_of(exception);
+    return {interrupted ? Outcome::Interrupted : Outcome::Error, interrupted ? kInterruptedStatus : kErrorStatus,
+            error.report(), error.type(), error.message(), error.traceback()};
 }
 
 Result Engine::State::compile_failure(const lang::SyntaxError& error, const Source& source) {
@@ -108,7 +108,7 @@ Result Engine::State::compile_failure(const lang::SyntaxError& error, const Sour
         raise_syntax_error(vm, error, source);
     } catch (Raised&) {
         Ref exception = vm.take_raised();
-        return {Outcome::SyntaxError, kUsageStatus, vm.format_exception(exception, options.colour)};
+        return {Outcome::SyntaxError, kUsageStatus, vm.format_exception(exception, options.colour), {}, {}, {}};
     }
 }
 
@@ -130,22 +130,22 @@ Result Engine::State::run(std::shared_ptr<const Source> source) {
             return failure(std::move(exception));
         } catch (Raised&) {  // its own str() fails, or an interrupt came
             vm.take_raised();
-            return {Outcome::Error, kErrorStatus, "error while reporting an error\n"};
+            return {Outcome::Error, kErrorStatus, "error while reporting an error\n", {}, {}, {}};
         }
     } catch (std::bad_alloc&) {
-        return {Outcome::Error, kErrorStatus, "MemoryError\n"};
+        return {Outcome::Error, kErrorStatus, "MemoryError\n", {}, {}, {}};
     }
 }
 
 // ---- Engine ---------------------------------------------------------------------------------------
 
-Engine::Engine(Options options) : state_(std::make_unique<State>(std::move(options))) {}
+Engine::Engine(Options options) : state_(std::make_unique<detail::EngineState>(std::move(options))) {}
 Engine::~Engine() = default;
 
 Result Engine::run_file(const std::string& path) {
     std::string code;
     if (!read_source(path, code)) {
-        return {Outcome::NotRead, kUsageStatus, "talc: cannot read " + path + ": " + std::strerror(errno) + "\n"};
+        return {Outcome::NotRead, kUsageStatus, "talc: cannot read " + path + ": " + std::strerror(errno) + "\n", {}, {}, {}};
     }
     Vm& vm = state_->vm;
     Ref file = make_str(vm, path);
@@ -157,14 +157,14 @@ Result Engine::run_file(const std::string& path) {
 
 Result Engine::run_string(std::string_view code, const std::string& name) {
     if (auto problem = problem_of(code)) {
-        return {Outcome::SyntaxError, kUsageStatus, "SyntaxError: " + *problem + " in " + name + "\n"};
+        return {Outcome::SyntaxError, kUsageStatus, "SyntaxError: " + *problem + " in " + name + "\n", {}, {}, {}};
     }
     return state_->run(make_source(code, name));
 }
 
 Result Engine::dump(std::string_view stages, std::string_view code, const std::string& name, std::string& out) {
     if (auto problem = problem_of(code)) {
-        return {Outcome::SyntaxError, kUsageStatus, "SyntaxError: " + *problem + " in " + name + "\n"};
+        return {Outcome::SyntaxError, kUsageStatus, "SyntaxError: " + *problem + " in " + name + "\n", {}, {}, {}};
     }
     std::shared_ptr<const Source> source = make_source(code, name);
     while (!stages.empty()) {
@@ -181,7 +181,7 @@ Result Engine::dump(std::string_view stages, std::string_view code, const std::s
             error = std::move(compiled.error);
         } else {
             std::string known = "talc: there is no stage '" + std::string(stage) + "'; there are tokens, ast and bytecode\n";
-            return {Outcome::NotRead, kUsageStatus, known};
+            return {Outcome::NotRead, kUsageStatus, known, {}, {}, {}};
         }
         if (error) return state_->compile_failure(*error, *source);
     }

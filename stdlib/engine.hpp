@@ -8,6 +8,9 @@ namespace talc {
 
 struct Engine::State {
     explicit State(Options given);
+    virtual ~State() = default;
+    // The data of an uncaught exception: type, message, report and places.
+    Error error_of(vm::Value exception);
     Result run(std::shared_ptr<const Source> source);
     Result failure(vm::Ref exception);         // the report of an uncaught exception
     Result compile_failure(const lang::SyntaxError& error, const Source& source);
@@ -15,5 +18,12 @@ struct Engine::State {
     Options options;
     vm::Vm vm;
 };
+
+namespace detail {
+// The state under the name that the public header knows.
+struct EngineState final : Engine::State {
+    using State::State;
+};
+}  // namespace detail
 
 }  // namespace talc

@@ -5,6 +5,10 @@
 //     talc::Result result = engine.run_string("print(1 + 1)");
 //     if (!result.ok()) fputs(result.report.c_str(), stderr);
 //
+//     engine.bind("area", [](double w, double h) { return w * h; });
+//     engine.run_string("def twice(x): return 2 * area(x, 1)");
+//     double y = engine.call("twice", 21).as<double>();          // throws talc::Error when the script raises
+//
 // Engines share nothing that a script can see. One engine is used by one thread at a time; interrupt() may be called
 // from any thread and from a signal handler.
 #include <cstddef>
@@ -14,6 +18,9 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "talc/convert.hpp"
+#include "talc/value.hpp"
 
 #define TALC_VERSION "0.1.0"
 
@@ -59,6 +66,9 @@ struct Result {
     Outcome outcome = Outcome::Ok;
     int status = 0;        // for a program that ends with this result: 0, 1, 2, 130 or what SystemExit says
     std::string report;    // call chain, source lines with carets and message; empty when there is nothing to say
+    std::string type;      // the exception's class, and the rest of it as data; empty when there is none
+    std::string message;
+    std::vector<Place> traceback;   // outermost call first
     bool ok() const { return outcome == Outcome::Ok; }
 };
 
@@ -73,6 +83,35 @@ class Engine {
     Result run_file(const std::string& path);
     Result run_string(std::string_view code, const std::string& name = "<string>");
 
+    // ---- Values. These throw talc::Error when the script raises; the engine stays usable. ----
+    // The value of an expression, seen from the module __main__.
+    Value eval(std::string_view expression);
+    // Globals of __main__. get gives an empty Value when there is none.
+    Value get(std::string_view name);
+    template <class T>
+    void set(std::string_view name, const T& value) {
+        set_value(name, Value(detail_state(), detail::Convert<std::decay_t<const T&>>::to(detail_state(), value)));
+    }
+    // Calls a global function of __main__ (or a builtin).
+    template <class... A>
+    Value call(std::string_view name, const A&... args) {
+        return function(name)(args...);
+    }
+    // The same, looked up once: hold it to call it often.
+    Value function(std::string_view name);
+    // Makes a C++ function a global of __main__: a function pointer or an object with one operator(). Its parameters and
+    // result are any types that Value::as knows; trailing std::optional parameters may be left out by the script. A C++
+    // exception that leaves it becomes a RuntimeError in the script, a talc::Error the exception it stands for.
+    template <class F>
+    void bind(std::string_view name, F function) {
+        set_value(name, Value(detail_state(), detail::bind_function(detail_state(), name, std::move(function))));
+    }
+    template <class T>
+    Value make(const T& value) {
+        return Value(detail_state(), detail::Convert<std::decay_t<const T&>>::to(detail_state(), value));
+    }
+    size_t memory_used() const;   // bytes, by the script's values
+
     // Stages of compilation as text, appended to `out`: "tokens", "ast", "bytecode", or several with commas.
     Result dump(std::string_view stages, std::string_view code, const std::string& name, std::string& out);
 
@@ -81,8 +120,12 @@ class Engine {
     // Writes out what is buffered for standard output and for open files.
     void flush();
 
-  private:
     struct State;
+
+  private:
+    detail::EngineState* detail_state() const;
+    void set_value(std::string_view name, const Value& value);
+
     std::unique_ptr<State> state_;
 };
 
