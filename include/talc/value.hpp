@@ -143,6 +143,7 @@ class Value {
     // does not fit is a TypeError (or OverflowError), thrown as Error.
     template <class T>
     T as() const {
+        if (empty()) throw Error("TypeError", "the value is empty", {}, {});
         return detail::Convert<T>::from(engine_, raw_);
     }
 
