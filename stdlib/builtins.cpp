@@ -4,6 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "stdlib/modules.hpp"
+
 namespace talc::stdlib {
 
 namespace {
@@ -45,7 +47,7 @@ static_assert(all_different(), "a builtin has two rows");
 }  // namespace
 
 const vm::BuiltinTable& builtin_table() {
-    static constexpr vm::BuiltinTable kTable{kRows.data(), kCount, nullptr, nullptr};
+    static constexpr vm::BuiltinTable kTable{kRows.data(), kCount, nullptr, make_library_module};
     return kTable;
 }
 

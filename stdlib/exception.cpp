@@ -189,7 +189,9 @@ Ref os_error_str(Vm& vm, const Args& args) {
     Ptr<Str> number = to_str(vm, error->args->items[0]);
     Ptr<Str> reason = to_str(vm, error->args->items[1]);
     if (error->payload.is_undef()) return make_str(vm, fmt::format("[Errno {}] {}", number->view(), reason->view()));
-    return make_str(vm, fmt::format("[Errno {}] {}: {}", number->view(), reason->view(), repr(vm, error->payload)->view()));
+    std::string shown = fmt::format("[Errno {}] {}: {}", number->view(), reason->view(), repr(vm, error->payload)->view());
+    if (Ref second = find_attr_plain(vm, args[0], intern(vm, "filename2").get())) shown += fmt::format(" -> {}", repr(vm, second)->view());
+    return make_str(vm, shown);
 }
 
 void raise_os_error(Vm& vm, int number, std::string_view path) {

@@ -8,10 +8,10 @@
 #include <cerrno>
 
 #include "base/text/utf8.hpp"
+#include "stdlib/modules.hpp"
 #include "stdlib/os_error.hpp"
 #include "stdlib/streams.hpp"
 #include "stdlib/support.hpp"
-#include "vm/class.hpp"
 
 namespace talc::stdlib {
 
@@ -44,22 +44,7 @@ struct File final : ForeignState {
     RawFile& source() { return standard == 0 ? streams->in() : raw; }
 };
 
-// io.UnsupportedOperation, an OSError, made when first needed.
-[[noreturn]] void unsupported(Vm& vm, const char* what) {
-    static const char kKey = 0;
-    std::shared_ptr<void>& slot = vm.extension[&kKey];
-    if (!slot) {
-        Ptr<Dict> attributes = make_dict(vm);
-        dict_set(vm, attributes.get(), vm.names.module_, make_str(vm, "io"));
-        Value base = vm.classes.of(Exc::OSError);
-        Ref name = make_str(vm, "UnsupportedOperation");
-        Ref cls = build_class(vm, name, &base, 1, attributes.get(), "UnsupportedOperation");
-        slot = std::make_shared<Ref>(std::move(cls));
-    }
-    Ref text = make_str(vm, what);
-    Value arg = text;
-    raise_object(vm, make_exception(vm, cast<Class>(static_cast<Ref*>(slot.get())->get()), &arg, 1));
-}
+[[noreturn]] void unsupported(Vm& vm, const char* what) { raise_unsupported(vm, what); }
 
 // ---- Opening --------------------------------------------------------------------------------------
 
@@ -173,6 +158,20 @@ void set_errors(Vm& vm, File& file, Value errors) {
 
 }  // namespace
 
+Class* unsupported_operation(Vm& vm) {
+    static const NativeClass kUnsupported = {.name = "UnsupportedOperation",
+                                             .module = "io",
+                                             .kind = Kind::Exception,
+                                             .base = [](Vm& engine) { return engine.classes.of(Exc::OSError); }};
+    return native_class(vm, kUnsupported);
+}
+
+void raise_unsupported(Vm& vm, const char* what) {
+    Ref text = make_str(vm, what);
+    Value arg = text;
+    raise_object(vm, make_exception(vm, unsupported_operation(vm), &arg, 1));
+}
+
 Ref open_file(Vm& vm, const std::string& path, std::string_view mode) {
     Ref name = make_str(vm, path);
     return make_file(vm, open_with(vm, name, &path, -1, mode));
@@ -218,10 +217,11 @@ Ref builtin_open(Vm& vm, const Args& args) {
     return make_file(vm, std::move(file));
 }
 
-Ref make_standard_file(Vm& vm, int which) {
+Ref make_standard_file(Vm& vm, int which, bool text) {
     constexpr const char* kNames[] = {"<stdin>", "<stdout>", "<stderr>"};
     auto file = std::make_unique<File>(Streams::shared(vm), which, false);
     file->standard = which;
+    file->is_text = text;
     file->readable = which == 0;
     file->writable = which != 0;
     file->mode = which == 0 ? "r" : "w";
@@ -512,6 +512,11 @@ Ref files_closed(Vm&, const Args& args) { return boolean(foreign_cast<File>(args
 Ref files_name(Vm&, const Args& args) { return foreign_cast<File>(args[0])->name; }
 Ref files_mode(Vm& vm, const Args& args) { return make_str(vm, foreign_cast<File>(args[0])->mode); }
 Ref files_encoding(Vm& vm, const Args&) { return make_str(vm, "utf-8"); }
+Ref files_buffer(Vm& vm, const Args& args) {
+    File* file = foreign_cast<File>(args[0]);
+    if (file->standard < 0) raise(vm, Exc::AttributeError, "only the standard streams have an attribute 'buffer'");
+    return make_standard_file(vm, file->standard, false);
+}
 Ref files_readable(Vm& vm, const Args& args) { return boolean(self(vm, args).readable); }
 Ref files_writable(Vm& vm, const Args& args) { return boolean(self(vm, args).writable); }
 Ref files_seekable(Vm& vm, const Args& args) { return boolean(self(vm, args).raw.seekable()); }

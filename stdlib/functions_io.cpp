@@ -2,6 +2,7 @@
 #include "base/text/number_text.hpp"
 #include "base/text/utf8.hpp"
 #include "stdlib/file.hpp"
+#include "stdlib/modules/memory_file.hpp"
 #include "stdlib/streams.hpp"
 #include "stdlib/support.hpp"
 
@@ -39,6 +40,8 @@ void print_to_object(Vm& vm, Value file, const Args& args, std::string_view betw
 void write_print(Vm& vm, Value file, std::string_view text) {
     if (file.is_none()) {
         Streams::of(vm).write_out(vm, text);
+    } else if (is_string_io(vm, file)) {
+        write_to_string_io(vm, file, text);
     } else {
         write_to_file(vm, file, text);
     }
@@ -50,7 +53,12 @@ Ref builtin_print(Vm& vm, const Args& args) {
     std::string_view between = separator(vm, args[0], "sep", " ");
     std::string_view end = separator(vm, args[1], "end", "\n");
     Value file = args[2];
-    if (file.is_none() || is_text_file(vm, file)) {
+    Ref replaced;
+    if (file.is_none() && !(replaced = Streams::of(vm).replacement(1)).is_undef()) {
+        file = replaced;
+        if (file.is_none()) return none();  // sys.stdout = None: nowhere
+    }
+    if (file.is_none() || is_text_file(vm, file) || is_string_io(vm, file)) {
         text::Buffer out;
         try {
             for (size_t i = 0; i < args.nrest; i++) {
@@ -80,7 +88,21 @@ Ref builtin_print(Vm& vm, const Args& args) {
 
 Ref builtin_input(Vm& vm, const Args& args) {
     Streams& streams = Streams::of(vm);
-    if (args.has(0)) streams.write_out(vm, to_str(vm, args[0])->view());
+    if (args.has(0)) {
+        Ref out = streams.replacement(1);
+        if (out.is_undef()) {
+            streams.write_out(vm, to_str(vm, args[0])->view());
+        } else {
+            call(vm, get_attr(vm, out, vm.names.write), to_str(vm, args[0]));
+        }
+    }
+    if (Ref in = streams.replacement(0)) {
+        Ref line = call_method(vm, in, intern(vm, "readline").get(), nullptr, 0);
+        if (!is_str(line)) raise(vm, Exc::TypeError, "object.readline() returned non-string");
+        std::string_view text = cast<Str>(line.get())->view();
+        if (text.empty()) raise(vm, Exc::EOFError, "EOF when reading a line");
+        return text.ends_with('\n') ? make_str(vm, text.substr(0, text.size() - 1)) : Ptr<Str>(cast<Str>(line.get()));
+    }
     std::string line;
     if (!streams.read_line(vm, line)) raise(vm, Exc::EOFError, "EOF when reading a line");
     if (line.ends_with('\n')) line.pop_back();

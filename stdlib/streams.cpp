@@ -54,6 +54,17 @@ bool Streams::read_line(vm::Vm& vm, std::string& line) {
     return !line.empty();
 }
 
+void Streams::watch(int which, vm::Cell* variable, vm::Value original) {
+    watched_[which] = {vm::Ref(variable), vm::Ref(original)};
+}
+
+vm::Value Streams::replacement(int which) const {
+    const Watched& watched = watched_[which];
+    if (watched.variable.is_undef()) return {};
+    vm::Value now = vm::cast<vm::Cell>(watched.variable.get())->value;
+    return now.same(watched.original) ? vm::Value() : now;
+}
+
 void Streams::remove(RawFile* file) { std::erase(files_, file); }
 
 void Streams::flush_all() {

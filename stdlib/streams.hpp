@@ -24,6 +24,11 @@ class Streams {
     RawFile& in() { return in_; }
     RawFile& out() { return out_; }
 
+    // sys.stdin, stdout and stderr (0, 1, 2): the variable, and what it holds at first.
+    void watch(int which, vm::Cell* variable, vm::Value original);
+    // What a script has put into the variable instead; Undef: nothing.
+    vm::Value replacement(int which) const;
+
     // Files with data to write, so that an end of the process without an end of the engine loses nothing.
     void add(RawFile* file) { files_.push_back(file); }
     void remove(RawFile* file);
@@ -34,6 +39,11 @@ class Streams {
     RawFile out_;
     RawFile err_;
     std::vector<RawFile*> files_;
+    struct Watched {
+        vm::Ref variable;
+        vm::Ref original;
+    };
+    Watched watched_[3];
 };
 
 }  // namespace talc::stdlib

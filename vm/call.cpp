@@ -261,8 +261,8 @@ std::string native_name(const Native* native, const Signature& signature) {
                 raise(vm, Exc::TypeError, "{}() missing required argument '{}' (pos {})", name,
                       s.parameters[missing].name->view(), given + 1);
             }
-            raise(vm, Exc::TypeError, "{}() takes at least {} positional argument{} ({} given)", name, least, plural(least),
-                  given);
+            raise(vm, Exc::TypeError, "{}() takes {} {} positional argument{} ({} given)", name,
+                  least == most ? "exactly" : "at least", least, plural(least), given);
         }
         if (most == 0) raise(vm, Exc::TypeError, "{}() takes no positional arguments", name);
         raise(vm, Exc::TypeError, "{}() takes {} {}{} argument{} ({} given)", name, least == most ? "exactly" : "at most",

@@ -239,7 +239,7 @@ void class_destroy(Vm& vm, Object* object) {
 
 Ref class_repr(Vm& vm, Object* object) {
     auto* cls = static_cast<Class*>(object);
-    if (cls->module_name && cls->user) {
+    if (cls->module_name && cls->module_name->view() != "builtins") {
         return make_str(vm, fmt::format("<class '{}.{}'>", cls->module_name->view(), cls->qualname->view()));
     }
     return make_str(vm, fmt::format("<class '{}'>", cls->qualname->view()));

@@ -8,6 +8,8 @@ namespace talc::vm {
 Class* make_class(Vm& vm, std::string_view name, Class* base, Kind instance_kind);
 // A class statement or type(name, bases, namespace): attributes from a dict.
 Ptr<Class> build_class(Vm& vm, Value name, const Value* bases, size_t nbases, Dict* attributes, std::string_view qualname);
+// The methods of a builtin class, from the table of builtins: for Class::populate.
+void populate_class(Vm& vm, Class* cls);
 // Fills a builtin class on its first use.
 inline void ensure_populated(Vm& vm, Class* cls) {
     if (cls->populate) [[unlikely]] {

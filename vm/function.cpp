@@ -247,7 +247,10 @@ Ref native_get_attr(Vm& vm, Object* object, Str* name) {
         return make_str(vm, fmt::format("{}.{}", native->owner->name->view(), native->name->view()));
     }
     if (name == n.doc_) return make_str(vm, native->row->doc);
-    if (name == n.module_) return make_str(vm, "builtins");
+    if (name == n.module_) {
+        bool of_module = !native->owner && native->row->owner[0] != 0;
+        return make_str(vm, of_module ? native->row->owner : "builtins");
+    }
     if (name == n.objclass_ && native->owner) return Value::object(native->owner);
     return {};
 }

@@ -38,6 +38,29 @@ struct Found {
     bool package = false;
 };
 
+// What the modules of the program give as the importing file: their imports look at no folder.
+constexpr std::string_view kLibrary = "<library>";
+
+std::string importing_file(const Module* module) {
+    if (module->library) return std::string(kLibrary);
+    return module->file ? module->file->string() : std::string();
+}
+
+// sys.path once there is one, else the host's.
+std::vector<std::string> search_path(Vm& vm) {
+    std::vector<std::string> folders;
+    Value sys = dict_get(vm, vm.modules, Value(make_str(vm, "sys")));
+    Ref path = sys.is_kind(Kind::Module) ? find_attr_plain(vm, sys, intern(vm, "path").get()) : Ref();
+    if (!path.is_kind(Kind::List)) return vm.host.module_path;
+    List* list = cast<List>(path.get());
+    for (size_t i = 0; i < list->size; i++) {
+        if (!list->items[i].is_kind(Kind::Str)) continue;
+        std::string folder = cast<Str>(list->items[i])->string();
+        folders.push_back(folder.empty() ? "." : folder);
+    }
+    return folders;
+}
+
 bool look_in(const std::string& folder, const std::string& name, Found& found) {
     std::string plain = folder + "/" + name + ".tc";
     std::string package = folder + "/" + name + "/__init__.tc";
@@ -90,19 +113,25 @@ Ref load_file(Vm& vm, const std::string& full_name, const Found& found) {
 
 Ref import_one(Vm& vm, const std::string& full_name, Module* parent, const std::string& importing_file) {
     Ref key = make_str(vm, full_name);
-    Value known = dict_get(vm, vm.modules, key);
-    if (!known.is_undef()) return known;
-    if (vm.host.may_import && !vm.host.may_import(full_name)) {
+    bool library = importing_file == kLibrary;
+    // Asked about a module that is there, too: a module of the program may have brought it in for itself.
+    if (!library && vm.host.may_import && !vm.host.may_import(full_name)) {
         raise(vm, Exc::ImportError, "import of module '{}' is not allowed here", full_name);
     }
+    Value known = dict_get(vm, vm.modules, key);
+    if (!known.is_undef()) return known;
     std::string leaf = full_name.substr(full_name.rfind('.') + 1);
     Found found;
     bool there = false;
     if (parent) {
-        if (parent->package) there = look_in(folder_of(parent->file->string()), leaf, found);
-    } else {
+        if (parent->package && parent->file) there = look_in(folder_of(parent->file->string()), leaf, found);
+    } else if (!library) {
         there = look_in(importing_file.empty() ? "." : folder_of(importing_file), leaf, found);
-        for (size_t i = 0; !there && i < vm.host.module_path.size(); i++) there = look_in(vm.host.module_path[i], leaf, found);
+        if (!there) {
+            for (const std::string& folder : search_path(vm)) {
+                if ((there = look_in(folder, leaf, found))) break;
+            }
+        }
     }
     if (there) return load_file(vm, full_name, found);
     if (vm.table.make_module) {
@@ -159,7 +188,7 @@ Ref Vm::import_module(std::string_view name, const std::string& importing_file) 
 }
 
 Ref Steps::import(Vm& vm, Frame& frame, Str* name, bool leaf) {
-    std::string importing = frame.code->module->file ? frame.code->module->file->string() : std::string();
+    std::string importing = importing_file(frame.code->module);
     if (name->view().starts_with(".")) return vm.import_module(absolute_name(vm, frame.code->module, name->view()), importing);
     Ref module = vm.import_module(name->view(), importing);
     if (leaf) return module;
@@ -173,7 +202,7 @@ Ref Steps::import_from(Vm& vm, Frame& frame, Value module, Str* name) {
     if (Ref found = find_attr(vm, module, name)) return found;
     auto* from = cast<Module>(module);
     if (from->package) {
-        std::string importing = frame.code->module->file ? frame.code->module->file->string() : std::string();
+        std::string importing = importing_file(frame.code->module);
         try {
             return vm.import_module(fmt::format("{}.{}", from->name->view(), name->view()), importing);
         } catch (Raised&) {

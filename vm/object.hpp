@@ -285,6 +285,7 @@ struct Module : GcObject {
     void (*populate)(Vm&, Module*, Str* name);   // makes a builtin module's attribute on demand; null otherwise
     bool package;
     bool initialized;
+    bool library;                    // comes with the program: its imports find the program's modules only
 };
 
 // ---- Generators, exceptions, iterators ------------------------------------------------------------

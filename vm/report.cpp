@@ -75,7 +75,7 @@ void append_exception(Vm& vm, std::string& out, Exception* error, const Style& s
     bool syntax = is_subclass(cls, vm.classes.of(Exc::SyntaxError));
     if (syntax && error->payload.is_kind(Kind::Str)) out += cast<Str>(error->payload)->string() + "\n";
     std::string name = cls->qualname->string();
-    if (cls->user && cls->module_name && cls->module_name->view() != "__main__") {
+    if (cls->module_name && cls->module_name->view() != "__main__" && cls->module_name->view() != "builtins") {
         name = cls->module_name->string() + "." + name;
     }
     std::string message = message_of(vm, Value::object(error));

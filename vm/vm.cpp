@@ -38,11 +38,10 @@ char* native_stack_bottom() {
     return bottom;
 }
 
+}  // namespace
+
 void populate_class(Vm& vm, Class* cls) {
-    std::string_view owner = cls->name->view();
-    for (size_t i = 0; i < vm.table.count; i++) {
-        const NativeRow& row = vm.table.rows[i];
-        if (row.owner != owner) continue;
+    for (const NativeRow& row : vm.table.rows_of(cls->name->view())) {
         Ptr<Native> native = make_native(vm, &row, cls);
         std::string_view signature = row.signature;
         Ref value = native;
@@ -69,8 +68,6 @@ void populate_class(Vm& vm, Class* cls) {
         cell->value = value.release();
     }
 }
-
-}  // namespace
 
 Vm::Vm(const BuiltinTable& builtin_table, Limits given_limits, Host given_host)
     : heap(*this), limits(given_limits), host(std::move(given_host)), table(builtin_table) {
@@ -230,9 +227,8 @@ Ref Vm::builtin(std::string_view name) {
     }
     if (!value && name == "NotImplemented") value = Value::not_implemented();
     if (!value && name == "Ellipsis") value = Value::ellipsis();
-    for (size_t i = 0; !value && i < table.count; i++) {
-        const NativeRow& row = table.rows[i];
-        if (row.owner[0] == 0 && row.name == name) value = make_native(*this, &row, nullptr);
+    if (!value) {
+        if (const NativeRow* row = table.find("", name)) value = make_native(*this, row, nullptr);
     }
     if (!value && table.make_value) value = table.make_value(*this, name);
     if (!value) return {};
@@ -293,6 +289,11 @@ void Vm::poll_slow() {
         fuel_given_ = static_cast<uint64_t>(kFuelSlice);
         raise(*this, Exc::LimitExceeded, "instruction limit of {} passed", limits.instructions);
     }
+    check_time();
+}
+
+void Vm::check_time() {
+    if (interrupted_.load(std::memory_order_relaxed)) poll_slow();
     if (has_deadline_ && std::chrono::steady_clock::now() >= deadline_) {
         raise(*this, Exc::LimitExceeded, "time limit of {} s passed", limits.seconds);
     }

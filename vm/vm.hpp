@@ -163,6 +163,7 @@ class Vm {
         poll();
     }
     void poll_slow();                                      // raises KeyboardInterrupt or LimitExceeded if due
+    void check_time();                                     // natives that wait: as poll_slow, at once
     void interrupt();                                      // from any thread or a signal handler
     std::atomic<bool> poll_flag{false};
     int64_t fuel = 0;                                      // instructions until the next slow poll

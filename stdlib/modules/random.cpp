@@ -1,0 +1,264 @@
+// random: numbers by counter (Philox), so that a state is three ints and a seed gives one sequence everywhere.
+#include <sys/random.h>
+
+#include <bit>
+#include <cmath>
+#include <numbers>
+
+#include "base/text/number_text.hpp"
+#include "stdlib/modules.hpp"
+#include "stdlib/support.hpp"
+#include "tensor/philox.hpp"
+#include "vm/arith.hpp"
+
+namespace talc::stdlib {
+
+namespace {
+
+__extension__ typedef unsigned __int128 Wide;
+
+struct Generator final : ForeignState {
+    uint64_t key = 0;
+    uint64_t drawn = 0;              // words of 32 bits so far
+    std::array<uint32_t, 4> block{};
+    double spare = 0;                // gauss makes two at a time
+    bool has_spare = false;
+
+    void seed(uint64_t value) {
+        key = value;
+        drawn = 0;
+        has_spare = false;
+    }
+    uint32_t word() {
+        if (drawn % 4 == 0) block = tensor::philox::block(key, kStream, drawn / 4);
+        return block[drawn++ % 4];
+    }
+    uint64_t bits(unsigned count) {  // 1 to 64
+        uint64_t low = word();
+        if (count <= 32) return low >> (32 - count);
+        return (uint64_t{word()} >> (64 - count) << 32) | low;
+    }
+    double real() {                  // a multiple of 2^-53
+        uint64_t high = word() >> 5;
+        uint64_t low = word() >> 6;
+        return static_cast<double>(high << 26 | low) * 0x1p-53;
+    }
+    uint64_t below(uint64_t n) {     // n > 0; all equally likely
+        auto width = static_cast<unsigned>(std::bit_width(n));
+        for (;;) {
+            uint64_t x = bits(width);
+            if (x < n) return x;
+        }
+    }
+    double normal() {                // Box and Muller
+        if (has_spare) {
+            has_spare = false;
+            return spare;
+        }
+        double angle = real() * (2 * std::numbers::pi);
+        double radius = std::sqrt(-2.0 * std::log(1.0 - real()));
+        spare = std::sin(angle) * radius;
+        has_spare = true;
+        return std::cos(angle) * radius;
+    }
+
+    static constexpr uint64_t kStream = 0x74616c63;  // apart from the streams of tensors with the same seed
+};
+
+const NativeClass kGenerator = {.name = "Generator", .module = "random"};
+
+Generator& self(const Args& args) { return *foreign_cast<Generator>(args[0]); }
+
+uint64_t system_entropy() {
+    uint64_t bits = 0;
+    if (::getrandom(&bits, sizeof bits, 0) != sizeof bits) {
+        timespec now{};
+        ::clock_gettime(CLOCK_REALTIME, &now);
+        bits = static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+    }
+    return bits;
+}
+
+uint64_t seed_of(Vm& vm, Value v) {
+    if (v.is_none()) return system_entropy();
+    if (is_integer(v)) return text::magnitude_of(int_value(v));
+    if (is_number(v)) return static_cast<uint64_t>(hash(vm, v));
+    // Not hash(): the seed must not change with how the language hashes text.
+    std::string_view text;
+    if (is_str(v)) {
+        text = cast<Str>(v)->view();
+    } else if (v.is_kind(Kind::Bytes)) {
+        text = cast<Bytes>(v)->view();
+    } else {
+        raise(vm, Exc::TypeError,
+              "The only supported seed types are: None,\nint, float, str, bytes, and bytearray.");
+    }
+    uint64_t mixed = 0xcbf29ce484222325u;
+    for (char c : text) mixed = (mixed ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+    return mixed;
+}
+
+// start + below(width), where width may be up to 2^64 - 1.
+int64_t offset(int64_t start, uint64_t by) { return static_cast<int64_t>(static_cast<uint64_t>(start) + by); }
+
+int64_t range_argument(Vm& vm, Value v, int position) {
+    if (is_integer(v)) return int_value(v);
+    if (is_number(v)) {
+        double x = to_double(vm, v);
+        if (x != std::floor(x) || std::fabs(x) >= 9.2e18) {
+            raise(vm, Exc::ValueError, "non-integer {} for randrange()", position == 1 ? "arg 1" : position == 2 ? "stop" : "step");
+        }
+        return static_cast<int64_t>(x);
+    }
+    return to_index(vm, v);
+}
+
+}  // namespace
+
+Ref generators_new(Vm& vm, const Args& args) {
+    Class* cls = class_to_make(vm, args[0], native_class(vm, kGenerator));
+    return make_foreign(vm, cls, std::make_unique<Generator>());
+}
+
+Ref generators_init(Vm& vm, const Args& args) {
+    self(args).seed(seed_of(vm, args[1]));
+    return none();
+}
+
+Ref generators_seed(Vm& vm, const Args& args) { return generators_init(vm, args); }
+
+Ref generators_getstate(Vm& vm, const Args& args) {
+    Generator& g = self(args);
+    Ref spare = g.has_spare ? real(g.spare) : none();
+    return make_tuple(vm, {Value::integer(static_cast<int64_t>(g.key)), Value::integer(static_cast<int64_t>(g.drawn)), spare});
+}
+
+Ref generators_setstate(Vm& vm, const Args& args) {
+    auto* state = args[1].is_kind(Kind::Tuple) ? cast<Tuple>(args[1]) : nullptr;
+    bool valid = state && state->size == 3 && is_integer(state->items[0]) && is_integer(state->items[1]) &&
+                 (state->items[2].is_none() || state->items[2].is_float());
+    if (!valid) raise(vm, Exc::TypeError, "state vector must be what getstate() gives");
+    Generator& g = self(args);
+    g.seed(static_cast<uint64_t>(int_value(state->items[0])));
+    g.drawn = static_cast<uint64_t>(int_value(state->items[1]));
+    if (g.drawn % 4 != 0) g.block = tensor::philox::block(g.key, Generator::kStream, g.drawn / 4);
+    g.has_spare = state->items[2].is_float();
+    if (g.has_spare) g.spare = state->items[2].f;
+    return none();
+}
+
+Ref generators_random(Vm&, const Args& args) { return real(self(args).real()); }
+
+Ref generators_getrandbits(Vm& vm, const Args& args) {
+    int64_t count = to_index(vm, args[1]);
+    if (count < 0) raise(vm, Exc::ValueError, "number of bits must be non-negative");
+    if (count == 0) return integer(0);
+    if (count > 63) raise_int_overflow(vm);
+    return integer(static_cast<int64_t>(self(args).bits(static_cast<unsigned>(count))));
+}
+
+Ref generators_randbytes(Vm& vm, const Args& args) {
+    int64_t count = to_index(vm, args[1]);
+    if (count < 0) raise(vm, Exc::ValueError, "number of bits must be non-negative");
+    std::string bytes;
+    Ticker ticker(vm);
+    for (int64_t i = 0; i < count; i++) {
+        ticker.step();
+        bytes += static_cast<char>(self(args).bits(8));
+    }
+    return make_bytes(vm, bytes);
+}
+
+Ref generators_randbelow(Vm& vm, const Args& args) {
+    int64_t n = to_index(vm, args[1]);
+    if (n <= 0) raise(vm, Exc::ValueError, "number of values must be positive");
+    return integer(static_cast<int64_t>(self(args).below(static_cast<uint64_t>(n))));
+}
+
+Ref generators_randrange(Vm& vm, const Args& args) {
+    Generator& g = self(args);
+    int64_t start = range_argument(vm, args[1], 1);
+    if (args[2].is_none()) {
+        if (!(args[3].is_int() && args[3].i == 1)) raise(vm, Exc::TypeError, "Missing a non-None stop argument");
+        if (start <= 0) raise(vm, Exc::ValueError, "empty range for randrange()");
+        return integer(static_cast<int64_t>(g.below(static_cast<uint64_t>(start))));
+    }
+    int64_t stop = range_argument(vm, args[2], 2);
+    int64_t step = range_argument(vm, args[3], 3);
+    uint64_t up = static_cast<uint64_t>(stop) - static_cast<uint64_t>(start);
+    uint64_t down = 0 - up;
+    if (step == 1) {
+        if (stop <= start) {
+            raise(vm, Exc::ValueError, "empty range for randrange() ({}, {}, {})", start, stop, -static_cast<int64_t>(down));
+        }
+        return integer(offset(start, g.below(up)));
+    }
+    if (step == 0) raise(vm, Exc::ValueError, "zero step for randrange()");
+    if (step > 0 ? stop <= start : stop >= start) raise(vm, Exc::ValueError, "empty range for randrange()");
+    uint64_t size = step > 0 ? static_cast<uint64_t>(step) : 0 - static_cast<uint64_t>(step);
+    uint64_t count = ((step > 0 ? up : down) - 1) / size + 1;
+    return integer(offset(start, g.below(count) * static_cast<uint64_t>(step)));
+}
+
+Ref generators_randint(Vm& vm, const Args& args) {
+    int64_t a = range_argument(vm, args[1], 1);
+    int64_t b = range_argument(vm, args[2], 2);
+    if (b < a) {
+        Wide apart = static_cast<Wide>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b)) - 1;
+        raise(vm, Exc::ValueError, "empty range for randrange() ({}, {}, {}{})", a, b + 1, apart == 0 ? "" : "-",
+              static_cast<uint64_t>(apart));
+    }
+    uint64_t last = static_cast<uint64_t>(b) - static_cast<uint64_t>(a);
+    uint64_t by = last == UINT64_MAX ? self(args).bits(64) : self(args).below(last + 1);
+    return integer(offset(a, by));
+}
+
+Ref generators_choice(Vm& vm, const Args& args) {
+    int64_t count = length(vm, args[1]);
+    if (count == 0) raise(vm, Exc::IndexError, "Cannot choose from an empty sequence");
+    auto at = static_cast<int64_t>(self(args).below(static_cast<uint64_t>(count)));
+    if (is_plain(args[1], Kind::List)) return cast<List>(args[1])->items[at];
+    return get_item(vm, args[1], Value::integer(at));
+}
+
+Ref generators_shuffle(Vm& vm, const Args& args) {
+    Generator& g = self(args);
+    Ticker ticker(vm);
+    if (is_plain(args[1], Kind::List)) {
+        auto* list = cast<List>(args[1]);
+        for (size_t i = list->size; i-- > 1;) {
+            ticker.step();
+            std::swap(list->items[i], list->items[g.below(i + 1)]);
+        }
+        return none();
+    }
+    for (int64_t i = length(vm, args[1]) - 1; i > 0; i--) {
+        ticker.step();
+        auto j = static_cast<int64_t>(g.below(static_cast<uint64_t>(i) + 1));
+        Ref a = get_item(vm, args[1], Value::integer(i));
+        Ref b = get_item(vm, args[1], Value::integer(j));
+        set_item(vm, args[1], Value::integer(i), b);
+        set_item(vm, args[1], Value::integer(j), a);
+    }
+    return none();
+}
+
+Ref generators_uniform(Vm& vm, const Args& args) {
+    double a = to_double(vm, args[1]), b = to_double(vm, args[2]);
+    return real(a + (b - a) * self(args).real());
+}
+
+Ref generators_gauss(Vm& vm, const Args& args) {
+    double mu = to_double(vm, args[1]), sigma = to_double(vm, args[2]);
+    return real(mu + self(args).normal() * sigma);
+}
+
+Ref generators_expovariate(Vm& vm, const Args& args) {
+    double lambda = to_double(vm, args[1]);
+    if (lambda == 0) raise(vm, Exc::ZeroDivisionError, "float division by zero");
+    return real(-std::log(1.0 - self(args).real()) / lambda);
+}
+
+void fill_random(Vm& vm, Module* module) { set_value(vm, module, "_Generator", native_class(vm, kGenerator)); }
+
+}  // namespace talc::stdlib
