@@ -237,6 +237,7 @@ bool is_constructor(const Native* native) {
 // The name in messages about arguments: "list.append", "len", and the class itself where it is called.
 std::string native_name(const Native* native, const Signature& signature) {
     if (is_constructor(native)) return native->owner->name->string();
+    if (!native->owner && native->row->owner[0]) return fmt::format("{}.{}", native->row->owner, native->name->view());  // a module's
     if (native->owner && !signature.is_static) return fmt::format("{}.{}", native->owner->name->view(), native->name->view());
     return native->name->string();
 }

@@ -10,7 +10,10 @@
 #include "stdlib/modules.hpp"
 #include "stdlib/streams.hpp"
 #include "stdlib/support.hpp"
-#include "talc/talc.hpp"
+
+namespace talc {
+const char* version();  // of talc.hpp, whose Value is not the VM's
+}
 
 namespace talc::stdlib {
 
@@ -51,7 +54,7 @@ Ref search_path(Vm& vm) {
 }
 
 void fill_versions(Vm& vm, Module* module) {
-    std::string version = fmt::format("{}.{}.0 (Talc {})", kMajor, kMinor, TALC_VERSION);
+    std::string version = fmt::format("{}.{}.0 (Talc {})", kMajor, kMinor, talc::version());
     set_value(vm, module, "version", make_str(vm, version));
     set_value(vm, module, "version_info",
               make_record(vm, kVersionInfo,
