@@ -211,6 +211,16 @@ Ref bind_class_attr(Vm& vm, Value attribute, Value self, Class* cls) {
 
 // ---- The kind -------------------------------------------------------------------------------------
 
+void release_class(Vm& vm, Class* cls) {
+    namespace_destroy(vm, cls->attributes);
+    destroy_shapes(vm, cls);
+    if (cls->specials) vm.heap.deallocate(cls->specials, static_cast<size_t>(Special::count) * sizeof(Cell*));
+    decref(cls->doc);
+    decref(static_cast<Object*>(cls->name));
+    decref(static_cast<Object*>(cls->qualname));
+    if (cls->module_name) decref(static_cast<Object*>(cls->module_name));
+}
+
 namespace {
 
 void class_traverse(Object* object, Visitor& visitor) {
@@ -224,14 +234,8 @@ void class_clear(Vm&, Object* object) { namespace_clear(static_cast<Class*>(obje
 
 void class_destroy(Vm& vm, Object* object) {
     auto* cls = static_cast<Class*>(object);
-    namespace_destroy(vm, cls->attributes);
-    destroy_shapes(vm, cls);
-    if (cls->specials) vm.heap.deallocate(cls->specials, static_cast<size_t>(Special::count) * sizeof(Cell*));
-    decref(cls->doc);
-    decref(static_cast<Object*>(cls->name));
-    decref(static_cast<Object*>(cls->qualname));
-    if (cls->module_name) decref(static_cast<Object*>(cls->module_name));
     Class* base = cls->base;
+    release_class(vm, cls);
     vm.class_epoch++;  // an attribute cache must not mistake a new class at this address for this one
     vm.heap.deallocate(cls, sizeof(Class));
     if (base) decref(static_cast<Object*>(base));

@@ -18,6 +18,8 @@ inline void ensure_populated(Vm& vm, Class* cls) {
         populate(vm, cls);
     }
 }
+// Drops all that a class holds but its base; the class itself stays.
+void release_class(Vm& vm, Class* cls);
 // A class attribute as seen through an instance (self) or, with self Undef, through the class: functions are bound.
 Ref bind_class_attr(Vm& vm, Value attribute, Value self, Class* cls);
 

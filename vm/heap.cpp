@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "vm/class.hpp"
 #include "vm/ops.hpp"
 #include "vm/vm.hpp"
 
@@ -227,30 +228,21 @@ void Heap::clear_all() {
     // all references between objects, then the objects go by themselves. Classes go last, since every
     // object's destruction needs its class.
     collecting_ = true;
-    std::vector<GcObject*> left;
-    for (GcObject* o = list_.gc_next; o != &list_; o = o->gc_next) left.push_back(o);
-    for (GcObject* o : left) o->refs++;
-    for (GcObject* o : left) {
-        auto clear = kind_ops(o->kind).clear;
-        if (clear && o->kind != Kind::Class) clear(vm_, o);
+    std::vector<GcObject*> objects, classes;
+    for (GcObject* o = list_.gc_next; o != &list_; o = o->gc_next) {
+        o->refs++;
+        (o->kind == Kind::Class ? classes : objects).push_back(o);
     }
-    for (GcObject* o : left) {
-        if (o->kind != Kind::Class) decref(static_cast<Object*>(o));
+    for (GcObject* o : objects) {
+        if (auto clear = kind_ops(o->kind).clear) clear(vm_, o);
     }
+    for (GcObject* o : objects) decref(static_cast<Object*>(o));
+    // What classes hold goes before any class goes: instances need shapes, and names are strings, which have a class.
+    for (GcObject* o : classes) kind_ops(Kind::Class).clear(vm_, o);
+    for (GcObject* o : classes) release_class(vm_, static_cast<Class*>(static_cast<Object*>(o)));
+    for (GcObject* o : classes) deallocate(o, sizeof(Class));
+    list_.gc_next = list_.gc_prev = &list_;
     collecting_ = false;
-    // Now only classes are left, held by each other.
-    std::vector<GcObject*> classes;
-    for (GcObject* o : left) {
-        if (o->kind == Kind::Class) classes.push_back(o);
-        if (classes.size() == left.size()) break;
-    }
-    for (GcObject* o : classes) {
-        if (auto clear = kind_ops(Kind::Class).clear) clear(vm_, o);
-    }
-    for (GcObject* o : classes) {
-        untrack(o);
-        kind_ops(Kind::Class).destroy(vm_, o);
-    }
 }
 
 const KindOps& kind_ops(Kind kind) {
