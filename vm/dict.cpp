@@ -17,8 +17,17 @@ constexpr size_t kMinTable = 8;
 constexpr size_t kMaxTable = size_t{1} << 30;
 
 size_t usable_of(size_t table_size) { return table_size * 2 / 3; }
+// Blocks of large dicts have room to move the entries to a multiple of their size, so that none lies in two cache lines.
+constexpr size_t kManyEntries = 16;
+constexpr size_t kShift = 16;
 size_t block_bytes(size_t capacity, size_t table_size) {
-    return capacity * sizeof(DictEntry) + table_size * sizeof(int32_t);
+    return capacity * sizeof(DictEntry) + table_size * sizeof(int32_t) + (capacity >= kManyEntries ? kShift : 0);
+}
+
+DictEntry* allocate_block(Vm& vm, size_t capacity, size_t table_size, uint16_t* shift) {
+    auto* memory = static_cast<char*>(vm.heap.allocate(block_bytes(capacity, table_size)));
+    *shift = capacity >= kManyEntries ? reinterpret_cast<uintptr_t>(memory) % sizeof(DictEntry) : 0;
+    return reinterpret_cast<DictEntry*>(memory + *shift);
 }
 
 size_t table_for(size_t count) {
@@ -26,12 +35,12 @@ size_t table_for(size_t count) {
     return size < kMinTable ? kMinTable : size;
 }
 
-void free_block(Vm& vm, DictEntry* entries, size_t capacity, size_t mask) {
-    if (entries) vm.heap.deallocate(entries, block_bytes(capacity, mask + 1));
+void free_block(Vm& vm, DictEntry* entries, size_t capacity, size_t mask, uint16_t shift) {
+    if (entries) vm.heap.deallocate(reinterpret_cast<char*>(entries) - shift, block_bytes(capacity, mask + 1));
 }
 
 // Puts the index of a key that is not in the table where a search for it ends.
-void link_entry(int32_t* table, size_t mask, int64_t hash, int32_t index) {
+void link_entry(int32_t* table, size_t mask, uint32_t hash, int32_t index) {
     DictProbe probe(hash, mask);
     while (table[probe.at] >= 0) probe.advance(mask);
     table[probe.at] = index;
@@ -41,10 +50,11 @@ void link_entry(int32_t* table, size_t mask, int64_t hash, int32_t index) {
 void rebuild(Vm& vm, Dict* dict, size_t size) {
     if (size > kMaxTable) raise_memory_error(vm);
     size_t capacity = usable_of(size);
-    auto* entries = static_cast<DictEntry*>(vm.heap.allocate(block_bytes(capacity, size)));
+    uint16_t shift = 0;
+    DictEntry* entries = allocate_block(vm, capacity, size, &shift);
     if (dict->used > capacity) {
         // Making room collected garbage, which may have run script code that used the dict.
-        vm.heap.deallocate(entries, block_bytes(capacity, size));
+        free_block(vm, entries, capacity, size - 1, shift);
         return rebuild(vm, dict, table_for(dict->used * 3));
     }
     auto* table = reinterpret_cast<int32_t*>(entries + capacity);
@@ -53,11 +63,12 @@ void rebuild(Vm& vm, Dict* dict, size_t size) {
     for (size_t i = 0; i < dict->filled; i++) {
         if (dict->entries[i].key.is_undef()) continue;
         entries[count] = dict->entries[i];
-        link_entry(table, size - 1, entries[count].hash, static_cast<int32_t>(count));
+        link_entry(table, size - 1, entries[count].hash(), static_cast<int32_t>(count));
         count++;
     }
-    free_block(vm, dict->entries, dict->capacity, dict->mask);
+    free_block(vm, dict->entries, dict->capacity, dict->mask, dict->aux);
     dict->entries = entries;
+    dict->aux = shift;
     dict->table = table;
     dict->filled = count;
     dict->capacity = capacity;
@@ -67,7 +78,7 @@ void rebuild(Vm& vm, Dict* dict, size_t size) {
 }
 
 // Adds a key that is not there. `slot` is where its search ended.
-void insert(Vm& vm, Dict* dict, Value key, int64_t hash, Value value, size_t slot) {
+void insert(Vm& vm, Dict* dict, Value key, uint32_t hash, Value value, size_t slot) {
     Ref hold_key(key);
     Ref hold_value(value);
     if (dict->usable == 0) [[unlikely]] {
@@ -78,8 +89,8 @@ void insert(Vm& vm, Dict* dict, Value key, int64_t hash, Value value, size_t slo
     }
     dict->table[slot] = static_cast<int32_t>(dict->filled);
     DictEntry* entry = dict->entries + dict->filled;
-    entry->hash = hash;
     entry->key = hold_key.release();
+    entry->key.unused = hash;
     entry->value = hold_value.release();
     dict->filled++;
     dict->used++;
@@ -94,7 +105,7 @@ void replace_value(DictEntry* entry, Value value) {
 
 bool plain_str(Value v) { return v.is_kind(Kind::Str) && !v.o->cls->user; }
 
-DictEntry* find_slot(Vm& vm, Dict* dict, Value key, int64_t hash, size_t* free_slot) {
+DictEntry* find_slot(Vm& vm, Dict* dict, Value key, uint32_t hash, size_t* free_slot) {
     if (dict->mask == 0) return nullptr;
     if (key.is_int()) return dict_find_int(vm, dict, key.i, hash, free_slot);
     if (plain_str(key)) return dict_find_str(vm, dict, cast<Str>(key), hash, free_slot);
@@ -104,15 +115,22 @@ DictEntry* find_slot(Vm& vm, Dict* dict, Value key, int64_t hash, size_t* free_s
 // Takes an entry out; its key and value are handed over.
 void unlink_entry(Dict* dict, DictEntry* entry, Ref* key, Ref* value) {
     auto index = static_cast<int32_t>(entry - dict->entries);
-    DictProbe probe(entry->hash, dict->mask);
+    DictProbe probe(entry->hash(), dict->mask);
     while (dict->table[probe.at] != index) probe.advance(dict->mask);
     dict->table[probe.at] = kDictDeleted;
-    *key = Ref::steal(entry->key);
+    *key = Ref::steal(entry->plain_key());
     *value = Ref::steal(entry->value);
     entry->key = Value();
     entry->value = Value();
     dict->used--;
     dict->version++;
+}
+
+void store(Vm& vm, Dict* dict, Value key, uint32_t hash, Value value) {
+    size_t slot = 0;
+    DictEntry* entry = find_slot(vm, dict, key, hash, &slot);
+    if (entry) return replace_value(entry, value);
+    insert(vm, dict, key, hash, value, slot);
 }
 
 // Walks the entries of `other` while the body may run script code.
@@ -123,9 +141,9 @@ void for_each_entry(Vm& vm, Dict* other, F&& body) {
     for (size_t i = 0; i < other->filled; i++) {
         DictEntry entry = other->entries[i];
         if (entry.key.is_undef()) continue;
-        Ref key(entry.key);
+        Ref key(entry.plain_key());
         Ref value(entry.value);
-        body(key.get(), value.get(), entry.hash);
+        body(key.get(), value.get(), entry.hash());
         if (other->used != used) raise(vm, Exc::RuntimeError, "dict mutated during update");
     }
 }
@@ -133,7 +151,7 @@ void for_each_entry(Vm& vm, Dict* other, F&& body) {
 void merge_dict(Vm& vm, Dict* dict, Dict* other) {
     if (other == dict || other->used == 0) return;
     if (dict->used + other->used > dict->used + dict->usable) dict_reserve(vm, dict, dict->used + other->used);
-    for_each_entry(vm, other, [&](Value key, Value value, int64_t hash) { dict_set(vm, dict, key, hash, value); });
+    for_each_entry(vm, other, [&](Value key, Value value, uint32_t hash) { store(vm, dict, key, hash, value); });
 }
 
 // One element of a sequence of pairs.
@@ -169,7 +187,29 @@ int64_t hash_key(Vm& vm, Value key) {
     return hash(vm, key);
 }
 
-DictEntry* dict_find_any(Vm& vm, Dict* dict, Value key, int64_t hash, size_t* free_slot) {
+DictEntry* dict_find_str(Vm& vm, Dict* dict, Str* key, uint32_t hash, size_t* free_slot) {
+    size_t mask = dict->mask;
+    if (mask == 0) return nullptr;
+    const int32_t* table = dict->table;
+    DictEntry* entries = dict->entries;
+    for (DictProbe probe(hash, mask);; probe.advance(mask)) {
+        int32_t index = table[probe.at];
+        if (index >= 0) [[likely]] {
+            DictEntry* entry = entries + index;
+            if (entry->hash() != hash) continue;
+            if (entry->key.is_obj() && entry->key.o->cls == key->cls) [[likely]] {
+                if (str_equal(cast<Str>(entry->key), key)) return entry;
+            } else {
+                return dict_find_any(vm, dict, Value::object(key), hash, free_slot);
+            }
+        } else if (index == kDictFree) {
+            if (free_slot) *free_slot = probe.at;
+            return nullptr;
+        }
+    }
+}
+
+DictEntry* dict_find_any(Vm& vm, Dict* dict, Value key, uint32_t hash, size_t* free_slot) {
     Ref keep_key(key);
     Ref keep_dict(static_cast<Object*>(dict));
 restart:
@@ -183,9 +223,9 @@ restart:
         }
         if (index < 0) continue;
         DictEntry* entry = dict->entries + index;
-        if (entry->hash != hash) continue;
+        if (entry->hash() != hash) continue;
         if (entry->key.same(key)) return entry;
-        Ref other(entry->key);
+        Ref other(entry->plain_key());
         uint32_t version = dict->version;
         bool equal = equals(vm, other, key);
         if (dict->version != version) goto restart;
@@ -193,7 +233,9 @@ restart:
     }
 }
 
-DictEntry* dict_find(Vm& vm, Dict* dict, Value key, int64_t hash) { return find_slot(vm, dict, key, hash, nullptr); }
+DictEntry* dict_find(Vm& vm, Dict* dict, Value key, int64_t hash) {
+    return find_slot(vm, dict, key, dict_hash(hash), nullptr);
+}
 
 Value dict_get(Vm& vm, Dict* dict, Value key) {
     DictEntry* entry = dict_lookup(vm, dict, key);
@@ -201,7 +243,7 @@ Value dict_get(Vm& vm, Dict* dict, Value key) {
 }
 
 Value dict_get(Vm& vm, Dict* dict, Str* key) {
-    DictEntry* entry = dict->mask ? find_slot(vm, dict, Value::object(key), str_hash(key), nullptr) : nullptr;
+    DictEntry* entry = dict->mask ? find_slot(vm, dict, Value::object(key), dict_hash(hash_str_key(key)), nullptr) : nullptr;
     return entry ? entry->value : Value();
 }
 
@@ -215,16 +257,13 @@ DictEntry* dict_entry(Dict* dict, size_t& at) {
 // ---- Changing ----
 
 void dict_set(Vm& vm, Dict* dict, Value key, int64_t hash, Value value) {
-    size_t slot = 0;
-    DictEntry* entry = find_slot(vm, dict, key, hash, &slot);
-    if (entry) return replace_value(entry, value);
-    insert(vm, dict, key, hash, value, slot);
+    store(vm, dict, key, dict_hash(hash), value);
 }
 
-void dict_set(Vm& vm, Dict* dict, Value key, Value value) { dict_set(vm, dict, key, hash_key(vm, key), value); }
+void dict_set(Vm& vm, Dict* dict, Value key, Value value) { store(vm, dict, key, dict_hash(hash_key(vm, key)), value); }
 
 Ref dict_set_default(Vm& vm, Dict* dict, Value key, Value fallback) {
-    int64_t hash = hash_key(vm, key);
+    uint32_t hash = dict_hash(hash_key(vm, key));
     size_t slot = 0;
     DictEntry* entry = find_slot(vm, dict, key, hash, &slot);
     if (entry) return entry->value;
@@ -256,6 +295,7 @@ void dict_clear(Vm& vm, Dict* dict) {
     size_t filled = dict->filled;
     size_t capacity = dict->capacity;
     size_t mask = dict->mask;
+    uint16_t shift = dict->aux;
     dict->entries = nullptr;
     dict->table = nullptr;
     dict->used = dict->filled = dict->capacity = dict->mask = 0;
@@ -266,7 +306,7 @@ void dict_clear(Vm& vm, Dict* dict) {
         decref(entries[i].key);
         decref(entries[i].value);
     }
-    free_block(vm, entries, capacity, mask);
+    free_block(vm, entries, capacity, mask, shift);
 }
 
 void dict_reserve(Vm& vm, Dict* dict, size_t count) {
@@ -293,21 +333,28 @@ Ptr<Dict> dict_copy(Vm& vm, Dict* dict) {
             if (entry.key.is_undef()) continue;
             incref(entry.key);
             incref(entry.value);
-            link_entry(copy->table, copy->mask, entry.hash, static_cast<int32_t>(copy->filled));
+            link_entry(copy->table, copy->mask, entry.hash(), static_cast<int32_t>(copy->filled));
             copy->entries[copy->filled++] = entry;
             copy->used++;
             copy->usable--;
         }
         return copy;
     }
-    size_t bytes = block_bytes(dict->capacity, dict->mask + 1);
-    auto* entries = static_cast<DictEntry*>(vm.heap.allocate(bytes));
-    std::memcpy(static_cast<void*>(entries), dict->entries, bytes);
+    size_t capacity = dict->capacity;
+    size_t table_size = dict->mask + 1;
+    uint16_t shift = 0;
+    DictEntry* entries = allocate_block(vm, capacity, table_size, &shift);
+    if (dict->capacity != capacity || dict->used < dict->filled) {  // changed while room was made
+        free_block(vm, entries, capacity, table_size - 1, shift);
+        return dict_copy(vm, dict);
+    }
+    std::memcpy(static_cast<void*>(entries), dict->entries, capacity * sizeof(DictEntry) + table_size * sizeof(int32_t));
     for (size_t i = 0; i < dict->filled; i++) {
         incref(entries[i].key);
         incref(entries[i].value);
     }
     copy->entries = entries;
+    copy->aux = shift;
     copy->table = reinterpret_cast<int32_t*>(entries + dict->capacity);
     copy->used = dict->used;
     copy->filled = dict->filled;
@@ -347,9 +394,9 @@ bool dict_equal(Vm& vm, Dict* a, Dict* b) {
     for (size_t i = 0; i < a->filled; i++) {
         DictEntry entry = a->entries[i];
         if (entry.key.is_undef()) continue;
-        Ref key(entry.key);
+        Ref key(entry.plain_key());
         Ref value(entry.value);
-        DictEntry* found = dict_find(vm, b, key, entry.hash);
+        DictEntry* found = find_slot(vm, b, key, entry.hash(), nullptr);
         if (!found) return false;
         Ref other(found->value);
         if (!equals(vm, value, other)) return false;
@@ -395,7 +442,7 @@ Ref repr_of(Vm& vm, Object* object) {
     for (size_t i = 0; i < dict->filled; i++) {
         DictEntry entry = dict->entries[i];
         if (entry.key.is_undef()) continue;
-        Ref key(entry.key);
+        Ref key(entry.plain_key());
         Ref value(entry.value);
         if (out.size() > 1) out += ", ";
         append_repr(vm, out, key);

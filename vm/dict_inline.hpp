@@ -10,15 +10,20 @@ namespace talc::vm {
 constexpr int32_t kDictFree = -1;
 constexpr int32_t kDictDeleted = -2;
 
+// What a dict keeps of a hash: its halves folded, so that small ints stay what they are.
+inline uint32_t dict_hash(int64_t hash) {
+    return static_cast<uint32_t>(hash) ^ static_cast<uint32_t>(static_cast<uint64_t>(hash) >> 32);
+}
+
 // Where a search in the table goes on.
 struct DictProbe {
-    DictProbe(int64_t hash, size_t mask) : at(static_cast<size_t>(hash) & mask), perturb(static_cast<uint64_t>(hash)) {}
+    DictProbe(uint32_t hash, size_t mask) : at(hash & mask), perturb(hash) {}
     void advance(size_t mask) {
         perturb >>= 5;
         at = (at * 5 + perturb + 1) & mask;
     }
     size_t at;
-    uint64_t perturb;
+    size_t perturb;
 };
 
 inline int64_t hash_int_key(int64_t key) {
@@ -28,43 +33,23 @@ inline int64_t hash_int_key(int64_t key) {
 }
 inline int64_t hash_str_key(Str* key) { return key->hash ? key->hash : str_hash(key); }
 
-// The search for any key; `free_slot` (may be null) gets the slot where a missing key can be put.
-DictEntry* dict_find_any(Vm& vm, Dict* dict, Value key, int64_t hash, size_t* free_slot);
+// The searches. `free_slot` (may be null) gets the slot where a missing key can be put. A dict without a table finds
+// nothing; the inline ones are not for it.
+DictEntry* dict_find_any(Vm& vm, Dict* dict, Value key, uint32_t hash, size_t* free_slot);
+DictEntry* dict_find_str(Vm& vm, Dict* dict, Str* key, uint32_t hash, size_t* free_slot);  // exactly a str, no subclass
 
-inline DictEntry* dict_find_int(Vm& vm, Dict* dict, int64_t key, int64_t hash, size_t* free_slot) {
+inline DictEntry* dict_find_int(Vm& vm, Dict* dict, int64_t key, uint32_t hash, size_t* free_slot) {
     size_t mask = dict->mask;
-    DictProbe probe(hash, mask);
-    for (;; probe.advance(mask)) {
-        int32_t index = dict->table[probe.at];
-        if (index >= 0) {
-            DictEntry* entry = dict->entries + index;
-            if (entry->key.tag == Tag::Int) {
+    const int32_t* table = dict->table;
+    DictEntry* entries = dict->entries;
+    for (DictProbe probe(hash, mask);; probe.advance(mask)) {
+        int32_t index = table[probe.at];
+        if (index >= 0) [[likely]] {
+            DictEntry* entry = entries + index;
+            if (entry->key.tag == Tag::Int) [[likely]] {
                 if (entry->key.i == key) return entry;
-            } else if (entry->hash == hash) [[unlikely]] {
+            } else if (entry->hash() == hash) {
                 return dict_find_any(vm, dict, Value::integer(key), hash, free_slot);
-            }
-        } else if (index == kDictFree) {
-            if (free_slot) *free_slot = probe.at;
-            return nullptr;
-        }
-    }
-}
-
-// key: exactly a str, not a subclass.
-inline DictEntry* dict_find_str(Vm& vm, Dict* dict, Str* key, int64_t hash, size_t* free_slot) {
-    size_t mask = dict->mask;
-    DictProbe probe(hash, mask);
-    for (;; probe.advance(mask)) {
-        int32_t index = dict->table[probe.at];
-        if (index >= 0) {
-            DictEntry* entry = dict->entries + index;
-            if (entry->key.is_obj() && entry->key.o == key) return entry;
-            if (entry->hash == hash) {
-                if (entry->key.is_obj() && entry->key.o->cls == key->cls) {
-                    if (str_equal(cast<Str>(entry->key), key)) return entry;
-                } else {
-                    return dict_find_any(vm, dict, Value::object(key), hash, free_slot);
-                }
             }
         } else if (index == kDictFree) {
             if (free_slot) *free_slot = probe.at;
@@ -77,11 +62,10 @@ inline DictEntry* dict_find_str(Vm& vm, Dict* dict, Str* key, int64_t hash, size
 inline DictEntry* dict_lookup(Vm& vm, Dict* dict, Value key) {
     if (key.is_int()) {
         if (dict->mask == 0) return nullptr;
-        return dict_find_int(vm, dict, key.i, hash_int_key(key.i), nullptr);
+        return dict_find_int(vm, dict, key.i, dict_hash(hash_int_key(key.i)), nullptr);
     }
     if (key.is_obj() && key.o->kind == Kind::Str && !key.o->cls->user) {
-        if (dict->mask == 0) return nullptr;
-        return dict_find_str(vm, dict, cast<Str>(key), hash_str_key(cast<Str>(key)), nullptr);
+        return dict_find_str(vm, dict, cast<Str>(key), dict_hash(hash_str_key(cast<Str>(key))), nullptr);
     }
     return dict_find(vm, dict, key, hash_key(vm, key));
 }

@@ -82,9 +82,9 @@ struct DictState final : IteratorState {
         }
         at++;
         left--;
-        if (what == ViewOf::Keys) return entry->key;
+        if (what == ViewOf::Keys) return entry->plain_key();
         if (what == ViewOf::Values) return entry->value;
-        return pair_of(vm, entry->key, entry->value);
+        return pair_of(vm, entry->plain_key(), entry->value);
     }
     // The pair that was given last is filled anew if nobody kept it.
     Ref pair_of(Vm& vm, Value key, Value value) {

@@ -98,13 +98,20 @@ struct Tuple : GcObject {
     Value items[1];
 };
 
+// Half a cache line: 32 bits of the hash lie in the free part of the key.
 struct DictEntry {
-    int64_t hash;
     Value key;           // Undef: deleted
     Value value;
+    uint32_t hash() const { return key.unused; }
+    Value plain_key() const {
+        Value v = key;
+        v.unused = 0;
+        return v;
+    }
 };
 
-// Insertion-ordered: entries in order, and an open-addressing table of indices into them.
+// Insertion-ordered: entries in order, and an open-addressing table of indices into them. aux: bytes that the block
+// begins before the entries.
 struct Dict : GcObject {
     DictEntry* entries;
     int32_t* table;      // size mask+1; -1 free, -2 deleted

@@ -49,7 +49,9 @@ void set_update(Vm& vm, Set* set, Value iterable) {
         if ((set->filled + dict->used) * 5 >= set->mask * 3) set_table_resize(vm, set, (set->used + dict->used) * 2);
         for (size_t i = 0; i < dict->filled; i++) {
             DictEntry entry = dict->entries[i];
-            if (!entry.key.is_undef()) set_add(vm, set, entry.key, entry.hash);
+            if (entry.key.is_undef()) continue;
+            Ref key(entry.plain_key());
+            set_add(vm, set, key);
         }
         return;
     }
@@ -148,8 +150,9 @@ void set_symmetric_difference_update(Vm& vm, Set* set, Value iterable) {
         for (size_t i = 0; i < dict->filled; i++) {
             DictEntry entry = dict->entries[i];
             if (entry.key.is_undef()) continue;
-            Ref key(entry.key);
-            if (!set_remove(vm, set, key, entry.hash)) set_add(vm, set, key, entry.hash);
+            Ref key(entry.plain_key());
+            int64_t hash = hash_key(vm, key);
+            if (!set_remove(vm, set, key, hash)) set_add(vm, set, key, hash);
         }
         return;
     }

@@ -36,7 +36,7 @@ struct Object {
 
 struct Value {
     Tag tag = Tag::Undef;
-    uint32_t unused = 0;
+    uint32_t unused = 0;  // but in the keys of a dict (object.hpp: DictEntry)
     union {
         int64_t i;
         double f;
