@@ -1,0 +1,242 @@
+// re: regular expressions by PCRE2. Python's spelling is rewritten where it differs; a limit on the work of one match
+// keeps a pattern with too many ways to match from hanging the host.
+#include <pcre2.h>
+
+#include <memory>
+
+#include "base/text/utf8.hpp"
+#include "stdlib/modules.hpp"
+#include "stdlib/support.hpp"
+
+namespace talc::stdlib {
+
+namespace {
+
+constexpr uint32_t kMatchLimit = 10'000'000;      // steps of the matcher
+constexpr uint32_t kHeapLimit = 64 * 1024;        // KiB of its own memory
+enum Flag : int64_t { kIgnoreCase = 2, kMultiline = 8, kDotAll = 16, kVerbose = 64, kAscii = 256 };
+
+struct Program final : ForeignState {
+    pcre2_code* code = nullptr;
+    pcre2_match_data* data = nullptr;
+    pcre2_match_context* context = nullptr;
+    uint32_t groups = 0;
+    ~Program() override {
+        pcre2_match_data_free(data);
+        pcre2_match_context_free(context);
+        pcre2_code_free(code);
+    }
+};
+
+constexpr NativeClass kProgram{"Program", "re", Kind::Foreign, nullptr, true};
+
+bool is_hex(std::string_view text, size_t at, size_t count) {
+    if (at + count > text.size()) return false;
+    for (size_t i = at; i < at + count; i++) {
+        if (!std::isxdigit(static_cast<unsigned char>(text[i]))) return false;
+    }
+    return true;
+}
+
+// Python's pattern in PCRE2's spelling: \Z is \z there, \uXXXX and \UXXXXXXXX are \x{...}, {,n} is {0,n}.
+std::string rewrite(std::string_view pattern) {
+    std::string out;
+    bool in_set = false;
+    for (size_t i = 0; i < pattern.size(); i++) {
+        char c = pattern[i];
+        if (c == '\\' && i + 1 < pattern.size()) {
+            char next = pattern[++i];
+            if (next == 'Z' && !in_set) {
+                out += "\\z";
+            } else if ((next == 'u' && is_hex(pattern, i + 1, 4)) || (next == 'U' && is_hex(pattern, i + 1, 8))) {
+                size_t digits = next == 'u' ? 4 : 8;
+                out += "\\x{";
+                out += pattern.substr(i + 1, digits);
+                out += '}';
+                i += digits;
+            } else {
+                out += c;
+                out += next;
+            }
+            continue;
+        }
+        if (c == '[' && !in_set) {
+            in_set = true;
+            out += c;
+            if (i + 1 < pattern.size() && pattern[i + 1] == '^') out += pattern[++i];
+            if (i + 1 < pattern.size() && pattern[i + 1] == ']') {
+                out += "\\]";
+                i++;
+            }
+            continue;
+        }
+        if (in_set && c == '[') {
+            out += "\\[";  // no POSIX classes in Python
+            continue;
+        }
+        if (c == ']') in_set = false;
+        if (!in_set && c == '{' && i + 1 < pattern.size() && pattern[i + 1] == ',') {
+            size_t end = i + 2;
+            while (end < pattern.size() && std::isdigit(static_cast<unsigned char>(pattern[end]))) end++;
+            if (end > i + 2 && end < pattern.size() && pattern[end] == '}') {
+                out += "{0";
+                continue;
+            }
+        }
+        out += c;
+    }
+    return out;
+}
+
+// CPython's words for what PCRE2 finds wrong.
+std::string message_for(int error) {
+    switch (error) {
+        case 101: return "bad escape (end of pattern)";
+        case 103: return "bad escape";
+        case 104: return "min repeat greater than max repeat";
+        case 106: return "unterminated character set";
+        case 108: return "bad character range";
+        case 109: return "nothing to repeat";
+        case 111: return "unknown extension";
+        case 114: return "missing ), unterminated subpattern";
+        case 115: return "invalid group reference";
+        case 122: return "unbalanced parenthesis";
+        case 125: return "look-behind requires fixed-width pattern";
+        case 143: return "redefinition of group name";
+        default: break;
+    }
+    PCRE2_UCHAR buffer[256];
+    int length = pcre2_get_error_message(error, buffer, sizeof buffer);
+    return length > 0 ? std::string(reinterpret_cast<char*>(buffer), static_cast<size_t>(length)) : "invalid pattern";
+}
+
+// For errors of something that is not closed CPython points at where it opened.
+size_t position_of(int error, std::string_view pattern, size_t offset) {
+    std::vector<size_t> open;
+    size_t set = std::string_view::npos;
+    for (size_t i = 0; i < pattern.size(); i++) {
+        if (pattern[i] == '\\') {
+            i++;
+        } else if (set != std::string_view::npos) {
+            if (pattern[i] == ']' && i > set + 1) set = std::string_view::npos;
+        } else if (pattern[i] == '[') {
+            set = i;
+        } else if (pattern[i] == '(') {
+            open.push_back(i);
+        } else if (pattern[i] == ')' && !open.empty()) {
+            open.pop_back();
+        }
+    }
+    if (error == 106 && set != std::string_view::npos) return set;
+    if (error == 114 && !open.empty()) return open.back();
+    if ((error == 109 || error == 122) && offset > 0) return offset - 1;
+    return offset < pattern.size() ? offset : pattern.size();
+}
+
+uint32_t options_for(int64_t flags) {
+    uint32_t options = PCRE2_UTF | PCRE2_MATCH_INVALID_UTF;
+    if (!(flags & kAscii)) options |= PCRE2_UCP;
+    if (flags & kIgnoreCase) options |= PCRE2_CASELESS;
+    if (flags & kMultiline) options |= PCRE2_MULTILINE;
+    if (flags & kDotAll) options |= PCRE2_DOTALL;
+    if (flags & kVerbose) options |= PCRE2_EXTENDED;
+    return options;
+}
+
+Program& program_of(Value v) { return *foreign_cast<Program>(v); }
+
+// Code point offsets of byte offsets, which come in rising order more often than not.
+class Counter {
+  public:
+    explicit Counter(const Str* text) : text_(text) {}
+    int64_t at(size_t byte) {
+        if (text_->ascii()) return static_cast<int64_t>(byte);
+        if (byte < byte_) byte_ = 0, count_ = 0;
+        for (; byte_ < byte; byte_++) count_ += (static_cast<unsigned char>(text_->data[byte_]) & 0xC0) != 0x80;
+        return count_;
+    }
+
+  private:
+    const Str* text_;
+    size_t byte_ = 0;
+    int64_t count_ = 0;
+};
+
+}  // namespace
+
+void fill_re(Vm&, Module*) {}
+
+Ref re_compile(Vm& vm, const Args& args) {
+    std::string_view pattern = to_text(vm, args[0], "pattern");
+    std::string text = rewrite(pattern);
+    int error = 0;
+    PCRE2_SIZE offset = 0;
+    auto program = std::make_unique<Program>();
+    program->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), options_for(to_index(vm, args[1])),
+                                  &error, &offset, nullptr);
+    if (!program->code) {
+        Ref message = make_str(vm, message_for(error));
+        return make_tuple(vm, {message, Value::integer(static_cast<int64_t>(position_of(error, pattern, offset)))});
+    }
+    pcre2_jit_compile(program->code, PCRE2_JIT_COMPLETE);  // where it cannot, the interpreter matches
+    program->data = pcre2_match_data_create_from_pattern(program->code, nullptr);
+    program->context = pcre2_match_context_create(nullptr);
+    if (!program->data || !program->context) throw std::bad_alloc();
+    pcre2_set_match_limit(program->context, kMatchLimit);
+    pcre2_set_heap_limit(program->context, kHeapLimit);
+    pcre2_pattern_info(program->code, PCRE2_INFO_CAPTURECOUNT, &program->groups);
+    return make_foreign(vm, native_class(vm, kProgram), std::move(program));
+}
+
+Ref re_info(Vm& vm, const Args& args) {
+    Program& program = program_of(args[0]);
+    uint32_t count = 0, size = 0;
+    PCRE2_SPTR names = nullptr;
+    pcre2_pattern_info(program.code, PCRE2_INFO_NAMECOUNT, &count);
+    pcre2_pattern_info(program.code, PCRE2_INFO_NAMEENTRYSIZE, &size);
+    pcre2_pattern_info(program.code, PCRE2_INFO_NAMETABLE, &names);
+    // In the order of the groups, as CPython has them; PCRE2 sorts by name.
+    std::vector<std::pair<int64_t, const char*>> rows;
+    for (uint32_t i = 0; i < count; i++) {
+        PCRE2_SPTR row = names + i * size;
+        rows.emplace_back(row[0] << 8 | row[1], reinterpret_cast<const char*>(row + 2));
+    }
+    std::sort(rows.begin(), rows.end());
+    Ptr<Dict> index = make_dict(vm);
+    for (auto [group, name] : rows) dict_set(vm, index.get(), Ref(intern(vm, name)), Value::integer(group));
+    return make_tuple(vm, {Value::integer(program.groups), index});
+}
+
+Ref re_exec(Vm& vm, const Args& args) {
+    Program& program = program_of(args[0]);
+    to_text(vm, args[1], "expected string or bytes-like object: it");
+    Str* text = cast<Str>(args[1]);
+    int64_t length = text->length;
+    auto clip = [&](Value v) { return std::clamp<int64_t>(to_index(vm, v), 0, length); };
+    int64_t pos = clip(args[2]), endpos = clip(args[3]);
+    if (pos > endpos) return Value::none();
+    size_t start = str_offset(text, pos), end = endpos == length ? text->size : str_offset(text, endpos);
+    int64_t mode = to_index(vm, args[4]);
+    uint32_t options = 0;
+    if (mode >= 1) options |= PCRE2_ANCHORED;
+    if (mode == 2) options |= PCRE2_ENDANCHORED;
+    if (truth(vm, args[5])) options |= PCRE2_NOTEMPTY_ATSTART;
+    int found = pcre2_match(program.code, reinterpret_cast<PCRE2_SPTR>(text->data), end, start, options, program.data, program.context);
+    vm.poll();
+    if (found == PCRE2_ERROR_NOMATCH) return Value::none();
+    if (found == PCRE2_ERROR_MATCHLIMIT || found == PCRE2_ERROR_DEPTHLIMIT || found == PCRE2_ERROR_HEAPLIMIT ||
+        found == PCRE2_ERROR_JIT_STACKLIMIT) {
+        raise(vm, Exc::RuntimeError, "the match was given up: the pattern has too many ways to match this text");
+    }
+    if (found < 0) raise(vm, Exc::RuntimeError, "the matcher failed (PCRE2 error {})", found);
+    PCRE2_SIZE* spans = pcre2_get_ovector_pointer(program.data);
+    size_t count = 2 * (size_t{program.groups} + 1);
+    Counter counter(text);
+    std::vector<Value> positions(count);
+    for (size_t i = 0; i < count; i++) {
+        positions[i] = Value::integer(spans[i] == PCRE2_UNSET ? -1 : counter.at(spans[i]));
+    }
+    return make_tuple(vm, positions.data(), count);
+}
+
+}  // namespace talc::stdlib
