@@ -350,17 +350,6 @@ int64_t optional_size(Vm& vm, Value v) {
     return to_index(vm, v);
 }
 
-struct Lines final : IteratorState {
-    Ref file;
-
-    Ref next(Vm& vm) override {
-        File* state = foreign_cast<File>(file);
-        if (state->closed) raise(vm, Exc::ValueError, "I/O operation on closed file.");
-        return read_line(vm, *state, -1);
-    }
-    void traverse(Visitor& visitor) override { visitor.visit(file); }
-};
-
 }  // namespace
 
 Ref files_read(Vm& vm, const Args& args) {
@@ -414,9 +403,7 @@ Ref files_readlines(Vm& vm, const Args& args) {
 
 Ref files_iter(Vm& vm, const Args& args) {
     reader(vm, args);
-    auto lines = std::make_unique<Lines>();
-    lines->file = args[0];
-    return make_iterator(vm, vm.classes.iterator, std::move(lines));
+    return args[0];
 }
 
 Ref files_next(Vm& vm, const Args& args) {
