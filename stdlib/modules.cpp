@@ -177,7 +177,7 @@ Class* native_class(Vm& vm, const NativeClass& description) {
         Class* base = description.base ? description.base(vm) : vm.classes.object;
         Ptr<Class> cls = Ptr<Class>::steal(make_class(vm, description.name, base, description.kind));
         cls->module_name = intern(vm, description.module).release();
-        cls->slots_offset = base->slots_offset;
+        cls->slots_offset = description.attributes ? static_cast<uint16_t>(offsetof(Foreign, slots)) : base->slots_offset;
         cls->populate = populate_class;
         if (description.final) cls->sealed = true;
         return Ref(cls);

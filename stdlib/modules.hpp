@@ -25,6 +25,7 @@ struct NativeClass {
     vm::Kind kind = vm::Kind::Foreign;
     vm::Class* (*base)(vm::Vm& vm) = nullptr;  // null: object
     bool final = false;                        // scripts cannot derive from it
+    bool attributes = false;                   // scripts can set attributes of instances (Kind::Foreign)
 };
 // Made on first use, once an engine. A NativeClass is a static constant: its address is its name.
 vm::Class* native_class(vm::Vm& vm, const NativeClass& description);

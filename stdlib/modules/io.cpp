@@ -12,8 +12,8 @@ namespace talc::stdlib {
 
 namespace {
 
-const NativeClass kStringIO = {.name = "StringIO", .module = "_io"};
-const NativeClass kBytesIO = {.name = "BytesIO", .module = "_io"};
+const NativeClass kStringIO = {.name = "StringIO", .module = "_io", .attributes = true};
+const NativeClass kBytesIO = {.name = "BytesIO", .module = "_io", .attributes = true};
 
 // Text is UTF-8. Positions are bytes inside and characters outside: the same while all of it is ASCII.
 struct MemoryFile final : ForeignState {

@@ -26,8 +26,8 @@ const RecordClass kStatResult = {
     {"st_mode", "st_ino", "st_dev", "st_nlink", "st_uid", "st_gid", "st_size", "st_atime", "st_mtime", "st_ctime"}};
 
 // The path, allowed by the host.
-std::string allowed(Vm& vm, Value v, bool write) {
-    std::string path = paths::argument(vm, v);
+std::string allowed(Vm& vm, Value v, bool write, const char* what) {
+    std::string path = paths::argument(vm, v, what);
     if (!paths::may_open(vm, path, write)) raise_os_error(vm, EACCES, path);
     return path;
 }
@@ -54,13 +54,13 @@ bool is_folder(const std::string& path) {
 Ref os_getcwd(Vm& vm, const Args&) { return make_str(vm, paths::current_folder(vm)); }
 
 Ref os_chdir(Vm& vm, const Args& args) {
-    std::string path = allowed(vm, args[0], false);
+    std::string path = allowed(vm, args[0], false, "chdir: path should be string, bytes, os.PathLike or integer");
     check(vm, ::chdir(path.c_str()), path);
     return none();
 }
 
 Ref os_listdir(Vm& vm, const Args& args) {
-    std::string path = args[0].is_none() ? "." : paths::argument(vm, args[0]);
+    std::string path = args[0].is_none() ? "." : paths::argument(vm, args[0], "listdir: path should be string, bytes, os.PathLike, integer or None");
     if (!paths::may_open(vm, path, false)) raise_os_error(vm, EACCES, path);
     std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()), ::closedir);
     if (!folder) raise_os_error(vm, errno, path);
@@ -75,13 +75,13 @@ Ref os_listdir(Vm& vm, const Args& args) {
 }
 
 Ref os_mkdir(Vm& vm, const Args& args) {
-    std::string path = allowed(vm, args[0], true);
+    std::string path = allowed(vm, args[0], true, "mkdir: path should be string, bytes or os.PathLike");
     check(vm, ::mkdir(path.c_str(), static_cast<mode_t>(to_index(vm, args[1]))), path);
     return none();
 }
 
 Ref os_makedirs(Vm& vm, const Args& args) {
-    std::string path = allowed(vm, args[0], true);
+    std::string path = allowed(vm, args[0], true, "expected str, bytes or os.PathLike object");
     auto mode = static_cast<mode_t>(to_index(vm, args[1]));
     bool exist_ok = truth(vm, args[2]);
     // Slashes at the end make no further folder.
@@ -101,20 +101,20 @@ Ref os_makedirs(Vm& vm, const Args& args) {
 }
 
 Ref os_rmdir(Vm& vm, const Args& args) {
-    std::string path = allowed(vm, args[0], true);
+    std::string path = allowed(vm, args[0], true, "rmdir: path should be string, bytes or os.PathLike");
     check(vm, ::rmdir(path.c_str()), path);
     return none();
 }
 
 Ref os_remove(Vm& vm, const Args& args) {
-    std::string path = allowed(vm, args[0], true);
+    std::string path = allowed(vm, args[0], true, "remove: path should be string, bytes or os.PathLike");
     check(vm, ::unlink(path.c_str()), path);
     return none();
 }
 
 Ref os_rename(Vm& vm, const Args& args) {
-    std::string from = allowed(vm, args[0], true);
-    std::string to = allowed(vm, args[1], true);
+    std::string from = allowed(vm, args[0], true, "rename: src should be string, bytes or os.PathLike");
+    std::string to = allowed(vm, args[1], true, "rename: dst should be string, bytes or os.PathLike");
     if (::rename(from.c_str(), to.c_str()) != 0) {
         // Both names belong to the error.
         int number = errno;
@@ -130,7 +130,7 @@ Ref os_rename(Vm& vm, const Args& args) {
 }
 
 Ref os_stat(Vm& vm, const Args& args) {
-    std::string path = allowed(vm, args[0], false);
+    std::string path = allowed(vm, args[0], false, paths::kStatPath);
     struct stat s {};
     check(vm, truth(vm, args[1]) ? ::stat(path.c_str(), &s) : ::lstat(path.c_str(), &s), path);
     auto number = [](auto x) { return Value::integer(static_cast<int64_t>(x)); };
@@ -143,7 +143,7 @@ Ref os_stat(Vm& vm, const Args& args) {
 }
 
 Ref os_access(Vm& vm, const Args& args) {
-    std::string path = paths::argument(vm, args[0]);
+    std::string path = paths::argument(vm, args[0], "access: path should be string, bytes, os.PathLike or integer");
     int64_t mode = to_index(vm, args[1]);
     if (!paths::may_open(vm, path, (mode & W_OK) != 0)) return boolean(false);
     return boolean(::access(path.c_str(), static_cast<int>(mode)) == 0);

@@ -67,13 +67,11 @@ std::string absolute(Vm& vm, std::string_view path) {
     return normalize(path.starts_with('/') ? std::string(path) : join(current_folder(vm), path));
 }
 
-Ptr<Str> text(Vm& vm, Value v) {
+static Ptr<Str> text_or(Vm& vm, Value v, const char* what) {
     if (is_str(v)) return Ptr<Str>(cast<Str>(v));
     Class* cls = class_of(vm, v);
     Value method = cls->user ? find_class_attr(vm, cls, intern(vm, "__fspath__").get()) : Value();
-    if (method.is_undef()) {
-        raise(vm, Exc::TypeError, "expected str, bytes or os.PathLike object, not {}", class_name(vm, v));
-    }
+    if (method.is_undef()) raise(vm, Exc::TypeError, "{}, not {}", what, class_name(vm, v));
     Ref given = call(vm, method, v);
     if (!is_str(given)) {
         raise(vm, Exc::TypeError, "expected {}.__fspath__() to return str or bytes, not {}", class_name(vm, v),
@@ -82,8 +80,10 @@ Ptr<Str> text(Vm& vm, Value v) {
     return Ptr<Str>(cast<Str>(given.get()));
 }
 
-std::string argument(Vm& vm, Value v) {
-    Ptr<Str> path = text(vm, v);
+Ptr<Str> text(Vm& vm, Value v) { return text_or(vm, v, "expected str, bytes or os.PathLike object"); }
+
+std::string argument(Vm& vm, Value v, const char* what) {
+    Ptr<Str> path = text_or(vm, v, what);
     if (path->view().find('\0') != std::string_view::npos) raise(vm, Exc::ValueError, "embedded null byte");
     return path->string();
 }
@@ -270,13 +270,14 @@ namespace {
 
 // False: there is none, or the host does not let scripts see it.
 bool look(Vm& vm, Value v, struct stat& status, bool follow = true) {
-    std::string path = paths::text(vm, v)->string();
-    if (path.find('\0') != std::string::npos || !paths::may_open(vm, path, false)) return false;
+    if (is_str(v) && cast<Str>(v)->view().find('\0') != std::string_view::npos) return false;
+    std::string path = paths::argument(vm, v, follow ? paths::kStatPath : "lstat: path should be string, bytes or os.PathLike");
+    if (!paths::may_open(vm, path, false)) return false;
     return (follow ? ::stat(path.c_str(), &status) : ::lstat(path.c_str(), &status)) == 0;
 }
 
 struct stat must_look(Vm& vm, Value v) {
-    std::string path = paths::argument(vm, v);
+    std::string path = paths::argument(vm, v, paths::kStatPath);
     struct stat status {};
     if (!paths::may_open(vm, path, false)) raise_os_error(vm, EACCES, path);
     if (::stat(path.c_str(), &status) != 0) raise_os_error(vm, errno, path);
@@ -323,7 +324,7 @@ Ref path_samefile(Vm& vm, const Args& args) {
 }
 
 Ref path_realpath(Vm& vm, const Args& args) {
-    std::string path = paths::absolute(vm, paths::argument(vm, args[0]));
+    std::string path = paths::absolute(vm, paths::argument(vm, args[0], "expected str, bytes or os.PathLike object"));
     // The part that exists is resolved, the rest stays as it is.
     std::string rest;
     for (std::string head = path;;) {

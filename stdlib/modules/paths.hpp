@@ -17,8 +17,9 @@ std::string current_folder(vm::Vm& vm);
 
 // A str, or the str that an object's __fspath__ gives. CPython's error otherwise.
 vm::Ptr<vm::Str> text(vm::Vm& vm, vm::Value v);
-// The same for a path that goes to the system: no null character.
-std::string argument(vm::Vm& vm, vm::Value v);
+// The same for a path that goes to the system: no null character. `what`: "stat: path should be string ..."
+std::string argument(vm::Vm& vm, vm::Value v, const char* what);
+constexpr const char* kStatPath = "stat: path should be string, bytes, os.PathLike or integer";
 bool may_open(vm::Vm& vm, const std::string& path, bool write);
 
 }  // namespace talc::stdlib::paths

@@ -119,7 +119,7 @@ void fill_sys(Vm& vm, Module* module) {
     set_value(vm, module, "executable", make_str(vm, own_path()));
     set_value(vm, module, "dont_write_bytecode", Value::boolean(true));
     set_value(vm, module, "stdlib_module_names", module_names(vm));
-    dict_set(vm, vm.modules, make_str(vm, "builtins"), vm.builtins);
+    dict_set(vm, vm.modules, make_str(vm, "builtins"), make_library_module(vm, "builtins"));
     fill_versions(vm, module);
     fill_numbers(vm, module);
     fill_streams(vm, module);

@@ -43,7 +43,7 @@ Ref make_time(Vm& vm, const std::tm& t) {
 
 std::time_t seconds_argument(Vm& vm, Value v) {
     if (v.is_none()) return std::time(nullptr);
-    if (is_integer(v)) return int_value(v);
+    if (!v.is_float()) return to_index(vm, v);
     double seconds = std::floor(to_double(vm, v));
     if (std::isnan(seconds)) raise(vm, Exc::ValueError, "Invalid value NaN (not a number)");
     if (std::fabs(seconds) >= 9.2e18) raise(vm, Exc::OverflowError, "timestamp out of range for platform time_t");
@@ -127,11 +127,7 @@ Ref time_thread_time(Vm&, const Args&) { return seconds_of(read_clock(CLOCK_THRE
 Ref time_thread_time_ns(Vm&, const Args&) { return integer(read_clock(CLOCK_THREAD_CPUTIME_ID)); }
 
 Ref time_sleep(Vm& vm, const Args& args) {
-    double seconds = is_integer(args[0]) ? static_cast<double>(int_value(args[0])) : 0;
-    if (!is_integer(args[0])) {
-        if (!is_number(args[0])) to_index(vm, args[0]);
-        seconds = to_double(vm, args[0]);
-    }
+    double seconds = args[0].is_float() ? args[0].f : static_cast<double>(to_index(vm, args[0]));
     if (std::isnan(seconds)) raise(vm, Exc::ValueError, "Invalid value NaN (not a number)");
     if (seconds < 0) raise(vm, Exc::ValueError, "sleep length must be non-negative");
     if (seconds > 9.2e9) raise(vm, Exc::OverflowError, "timestamp too large to convert to C _PyTime_t");
