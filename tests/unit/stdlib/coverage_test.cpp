@@ -1,5 +1,7 @@
 // Walks opcodes.def and builtins.def: every instruction and every builtin must be run by some script of tests/scripts.
 // The hooks that a recorder uses do the counting, so this tests them as well.
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -71,15 +73,17 @@ void run_script(const std::filesystem::path& path, Seen& seen) {
 const Seen& seen_in_scripts() {
     static const Seen seen = [] {
         Seen result;
-        auto folder = std::filesystem::temp_directory_path() / "talc-coverage";
-        std::filesystem::create_directories(folder);
+        auto folder = std::filesystem::temp_directory_path() / ("talc-coverage-" + std::to_string(getpid()));
         auto before = std::filesystem::current_path();
-        std::filesystem::current_path(folder);  // for scripts that write files
         for (const auto& entry : std::filesystem::recursive_directory_iterator(TALC_SOURCE_DIR "/tests/scripts")) {
             bool helper = entry.path().filename().string().starts_with("_");
-            if (entry.path().extension() == ".tc" && !helper) run_script(entry.path(), result);
+            if (entry.path().extension() != ".tc" || helper) continue;
+            std::filesystem::create_directories(folder);
+            std::filesystem::current_path(folder);  // an empty one for each script: some write files
+            run_script(entry.path(), result);
+            std::filesystem::current_path(before);
+            std::filesystem::remove_all(folder);
         }
-        std::filesystem::current_path(before);
         return result;
     }();
     return seen;
