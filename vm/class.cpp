@@ -101,12 +101,12 @@ Ptr<Class> build_class(Vm& vm, Value name, const Value* bases, size_t nbases, Di
     if (has_eq && !has_hash) {
         namespace_add(vm, cls->attributes, vm.names.special(Special::Hash))->value = Value::none();
     }
-    // __new__ is a static method, __init_subclass__ a class method, without being marked.
-    for (Str* implied : {vm.names.special(Special::New), vm.names.init_subclass}) {
+    // __new__ is a static method, __init_subclass__ and __class_getitem__ class methods, without being marked.
+    for (Str* implied : {vm.names.special(Special::New), vm.names.init_subclass, vm.names.class_getitem}) {
         Cell* cell = namespace_find(cls->attributes, implied);
         if (!cell || !cell->value.is_kind(Kind::Function)) continue;
         Ref wrapped;
-        if (implied == vm.names.init_subclass) {
+        if (implied != vm.names.special(Special::New)) {
             auto* made = vm.heap.make<ClassMethod>(Kind::ClassMethod, vm.classes.classmethod);
             made->function = cell->value;
             vm.heap.track(made);

@@ -62,8 +62,9 @@ std::vector<std::string> search_path(Vm& vm) {
 }
 
 bool look_in(const std::string& folder, const std::string& name, Found& found) {
-    std::string plain = folder + "/" + name + ".tc";
-    std::string package = folder + "/" + name + "/__init__.tc";
+    std::string base = folder == "." ? name : folder + "/" + name;
+    std::string plain = base + ".tc";
+    std::string package = base + "/__init__.tc";
     if (is_file(package)) {
         found = {package, true};
         return true;
@@ -133,13 +134,16 @@ Ref import_one(Vm& vm, const std::string& full_name, Module* parent, const std::
             }
         }
     }
-    if (there) return load_file(vm, full_name, found);
+    // A program random.tc that imports random means the library's, not itself.
+    bool itself = there && found.file == importing_file;
+    if (there && !itself) return load_file(vm, full_name, found);
     if (vm.table.make_module) {
         if (Ref made = vm.table.make_module(vm, full_name)) {
             dict_set(vm, vm.modules, key, made);
             return made;
         }
     }
+    if (itself) return load_file(vm, full_name, found);
     if (parent && !parent->package) {
         raise(vm, Exc::ModuleNotFoundError, "No module named '{}'; '{}' is not a package", full_name, parent->name->view());
     }
