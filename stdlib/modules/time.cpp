@@ -168,6 +168,26 @@ Ref time_strftime(Vm& vm, const Args& args) {
     return make_str(vm, std::string_view(out).substr(0, size - 1));
 }
 
+Ref time_strptime(Vm& vm, const Args& args) {
+    for (size_t i = 0; i < 2; i++) {
+        if (!is_str(args[i])) raise(vm, Exc::TypeError, "strptime() argument {} must be str, not {}", i, class_name(vm, args[i]));
+    }
+    std::tm t{};
+    t.tm_mday = 1;
+    t.tm_isdst = -1;
+    const char* end = ::strptime(cast<Str>(args[0])->data, cast<Str>(args[1])->data, &t);
+    if (!end) {
+        raise(vm, Exc::ValueError, "time data {} does not match format {}", repr(vm, args[0])->view(), repr(vm, args[1])->view());
+    }
+    if (*end) raise(vm, Exc::ValueError, "unconverted data remains: {}", end);
+    std::tm whole = t;
+    whole.tm_isdst = 0;
+    ::timegm(&whole);  // finds the days of the week and of the year
+    t.tm_wday = whole.tm_wday;
+    t.tm_yday = whole.tm_yday;
+    return make_time(vm, t);
+}
+
 void fill_time(Vm& vm, Module* module) {
     ::tzset();
     set_value(vm, module, "struct_time", record_class(vm, kStructTime));
