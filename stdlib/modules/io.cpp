@@ -30,18 +30,20 @@ struct MemoryFile final : ForeignState {
     size_t at = 0;               // may lie behind the end
     size_t charged = 0;          // bytes that count against the engine's limit
 
-    void account() {
-        size_t now = data.capacity();
-        if (now > charged && !vm.heap.charge(now - charged)) {
-            data.clear();
-            data.shrink_to_fit();
-            vm.heap.discharge(charged);
-            charged = 0;
-            at = 0;
-            raise_memory_error(vm);
-        }
-        if (now < charged) vm.heap.discharge(charged - now);
-        charged = now;
+    // Makes room for so many bytes in all, within the engine's limit.
+    void make_room(size_t size) {
+        if (size <= data.capacity()) return;
+        constexpr size_t kMost = size_t{1} << 40;
+        size_t capacity = std::max(size, data.capacity() * 2);
+        if (size > kMost || !vm.heap.charge(capacity - charged)) raise_memory_error(vm);
+        charged = capacity;
+        data.reserve(capacity);
+    }
+    void give_back() {
+        data.clear();
+        data.shrink_to_fit();
+        vm.heap.discharge(charged);
+        charged = 0;
     }
 
     std::string_view rest() const { return at < data.size() ? std::string_view(data).substr(at) : std::string_view(); }
@@ -56,6 +58,7 @@ struct MemoryFile final : ForeignState {
 
     void write(std::string_view s) {
         if (is_text && ascii && !text::is_ascii(s)) ascii = false;
+        make_room(std::max(at, data.size()) + s.size());
         if (at > data.size()) data.resize(at, '\0');
         if (at == data.size()) {
             data.append(s);
@@ -65,7 +68,6 @@ struct MemoryFile final : ForeignState {
             data.replace(at, std::min(replaced, data.size() - at), s);
         }
         at += s.size();
-        account();
     }
 };
 
@@ -210,9 +212,7 @@ Ref memory_files_enter(Vm& vm, const Args& args) {
 Ref memory_files_close(Vm&, const Args& args) {
     MemoryFile& file = state(args);
     file.closed = true;
-    file.data.clear();
-    file.data.shrink_to_fit();
-    file.account();
+    file.give_back();
     return none();
 }
 

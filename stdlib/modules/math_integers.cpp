@@ -17,10 +17,9 @@ Ref checked(Vm& vm, uint64_t magnitude) {
     return integer(static_cast<int64_t>(magnitude));
 }
 
-int64_t count_argument(Vm& vm, Value v, const char* name) {
-    int64_t n = to_index(vm, v);
-    if (n < 0) raise(vm, Exc::ValueError, "{} must be a non-negative integer", name);
-    return n;
+void check_counts(Vm& vm, int64_t n, int64_t k) {
+    if (n < 0) raise(vm, Exc::ValueError, "n must be a non-negative integer");
+    if (k < 0) raise(vm, Exc::ValueError, "k must be a non-negative integer");
 }
 
 uint64_t falling_factorial(Vm& vm, int64_t n, int64_t k) {
@@ -44,8 +43,7 @@ Ref math_factorial(Vm& vm, const Args& args) {
 Ref math_comb(Vm& vm, const Args& args) {
     int64_t n = to_index(vm, args[0]);
     int64_t k = to_index(vm, args[1]);
-    if (n < 0) raise(vm, Exc::ValueError, "n must be a non-negative integer");
-    if (k < 0) raise(vm, Exc::ValueError, "k must be a non-negative integer");
+    check_counts(vm, n, k);
     if (k > n) return integer(0);
     k = std::min(k, n - k);
     uint64_t ways = 1;  // grows with each round, so that the first overflow decides
@@ -59,8 +57,9 @@ Ref math_comb(Vm& vm, const Args& args) {
 
 Ref math_perm(Vm& vm, const Args& args) {
     if (args[1].is_none()) return math_factorial(vm, args);
-    int64_t n = count_argument(vm, args[0], "n");
-    int64_t k = count_argument(vm, args[1], "k");
+    int64_t n = to_index(vm, args[0]);
+    int64_t k = to_index(vm, args[1]);
+    check_counts(vm, n, k);
     return k > n ? integer(0) : checked(vm, falling_factorial(vm, n, k));
 }
 

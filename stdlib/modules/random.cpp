@@ -10,6 +10,7 @@
 #include "stdlib/support.hpp"
 #include "tensor/philox.hpp"
 #include "vm/arith.hpp"
+#include "vm/containers.hpp"
 
 namespace talc::stdlib {
 
@@ -160,13 +161,14 @@ Ref generators_getrandbits(Vm& vm, const Args& args) {
 Ref generators_randbytes(Vm& vm, const Args& args) {
     int64_t count = to_index(vm, args[1]);
     if (count < 0) raise(vm, Exc::ValueError, "number of bits must be non-negative");
-    std::string bytes;
+    Ptr<Bytes> zeros = make_bytes(vm, std::string_view("\0", 1));
+    Ptr<Bytes> bytes = bytes_repeat(vm, zeros.get(), count);  // nobody else has it yet
     Ticker ticker(vm);
     for (int64_t i = 0; i < count; i++) {
         ticker.step();
-        bytes += static_cast<char>(self(args).bits(8));
+        bytes->data[i] = static_cast<char>(self(args).bits(8));
     }
-    return make_bytes(vm, bytes);
+    return bytes;
 }
 
 Ref generators_randbelow(Vm& vm, const Args& args) {

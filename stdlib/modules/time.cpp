@@ -164,7 +164,11 @@ Ref time_strftime(Vm& vm, const Args& args) {
     std::string format = cast<Str>(args[0])->string() + " ";
     std::string out(format.size() * 2 + 64, '\0');
     size_t size = 0;
-    while ((size = std::strftime(out.data(), out.size(), format.c_str(), &t)) == 0) out.resize(out.size() * 2);
+    constexpr size_t kMost = 1 << 20;
+    while ((size = std::strftime(out.data(), out.size(), format.c_str(), &t)) == 0) {
+        if (out.size() > kMost + format.size() * 256) raise(vm, Exc::MemoryError, std::string());
+        out.resize(out.size() * 2);
+    }
     return make_str(vm, std::string_view(out).substr(0, size - 1));
 }
 
