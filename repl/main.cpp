@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "repl/prompt.hpp"
 #include "talc/talc.hpp"
 
 namespace {
@@ -18,6 +19,7 @@ constexpr const char* kUsage =
     "usage: talc [options] FILE [arguments]      run a program\n"
     "       talc [options] -c CODE [arguments]   run a program given as text\n"
     "       talc [options] - [arguments]         run a program from standard input\n"
+    "       talc                                 the interactive prompt, at a terminal\n"
     "\n"
     "  --dump=STAGES   show tokens, ast or bytecode (comma-separated) instead of running\n"
     "  --log=CHANNELS  log channels (comma-separated); the same as the variable TALC_LOGS\n"
@@ -170,6 +172,11 @@ int main(int argc, char** argv) {
     auto* engine = new talc::Engine(make_options(command));
     interrupted_engine = engine;
     install_signals();
+    if (command.dump.empty() && !command.has_code && command.file == "-" && isatty(0) && isatty(1)) {
+        int status = talc::repl::run_prompt(*engine);
+        engine->flush();
+        _exit(status);
+    }
     talc::Result result = run(*engine, command);
     engine->flush();
     write_error(result.report);

@@ -112,8 +112,9 @@ Result Engine::State::compile_failure(const lang::SyntaxError& error, const Sour
     }
 }
 
-Result Engine::State::run(std::shared_ptr<const Source> source) {
-    lang::CompileResult compiled = lang::compile(source);
+Result Engine::State::run(std::shared_ptr<const Source> source, bool interactive) {
+    lang::CompileResult compiled =
+        lang::compile(source, interactive ? lang::CompileMode::Interactive : lang::CompileMode::Module);
     if (compiled.error) return compile_failure(*compiled.error, *source);
     std::shared_ptr<const lang::Code> code = std::move(compiled.code);
     if (has_channel(options.logs, "bytecode")) {

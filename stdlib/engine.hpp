@@ -11,7 +11,7 @@ struct Engine::State {
     virtual ~State() = default;
     // The data of an uncaught exception: type, message, report and places.
     Error error_of(vm::Value exception);
-    Result run(std::shared_ptr<const Source> source);
+    Result run(std::shared_ptr<const Source> source, bool interactive = false);
     Result failure(vm::Ref exception);         // the report of an uncaught exception
     Result compile_failure(const lang::SyntaxError& error, const Source& source);
 

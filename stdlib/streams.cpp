@@ -54,13 +54,23 @@ bool Streams::read_line(vm::Vm& vm, std::string& line) {
     return !line.empty();
 }
 
-void Streams::watch(int which, vm::Cell* variable, vm::Value original) {
-    watched_[which] = {vm::Ref(variable), vm::Ref(original)};
+struct Streams::WatchedVariables {
+    Watched of[3];
+};
+
+void Streams::watch(vm::Vm& vm, int which, vm::Cell* variable, vm::Value original) {
+    static const char kKey = 0;
+    if (!watched_) {
+        auto made = std::make_shared<WatchedVariables>();
+        watched_ = made.get();
+        vm.extension[&kKey] = std::move(made);
+    }
+    watched_->of[which] = {vm::Ref(variable), vm::Ref(original)};
 }
 
 vm::Value Streams::replacement(int which) const {
-    const Watched& watched = watched_[which];
-    if (watched.variable.is_undef()) return {};
+    if (!watched_ || watched_->of[which].variable.is_undef()) return {};
+    const Watched& watched = watched_->of[which];
     vm::Value now = vm::cast<vm::Cell>(watched.variable.get())->value;
     return now.same(watched.original) ? vm::Value() : now;
 }

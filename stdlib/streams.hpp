@@ -25,7 +25,7 @@ class Streams {
     RawFile& out() { return out_; }
 
     // sys.stdin, stdout and stderr (0, 1, 2): the variable, and what it holds at first.
-    void watch(int which, vm::Cell* variable, vm::Value original);
+    void watch(vm::Vm& vm, int which, vm::Cell* variable, vm::Value original);
     // What a script has put into the variable instead; Undef: nothing.
     vm::Value replacement(int which) const;
 
@@ -43,7 +43,9 @@ class Streams {
         vm::Ref variable;
         vm::Ref original;
     };
-    Watched watched_[3];
+    // Owned by the engine, not by this: the files that it holds keep this object alive.
+    struct WatchedVariables;
+    WatchedVariables* watched_ = nullptr;
 };
 
 }  // namespace talc::stdlib

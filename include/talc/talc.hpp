@@ -72,6 +72,22 @@ struct Result {
     bool ok() const { return outcome == Outcome::Ok; }
 };
 
+// What an editor needs to know of a text while it is typed.
+enum class Completeness {
+    Complete,
+    Incomplete,   // more lines may make it a program: an open bracket, string or block
+    Wrong,        // no further line helps
+};
+enum class Colour : uint8_t { Plain, Comment, Error, Name, Builtin, Number, String, Operator, Keyword };
+struct ColouredSpan {
+    size_t begin, end;   // bytes
+    Colour colour;
+};
+struct Completion {
+    size_t start;                      // byte at which the word being completed begins
+    std::vector<std::string> words;    // what may stand there, sorted
+};
+
 class Engine {
   public:
     explicit Engine(Options options = {});
@@ -114,6 +130,22 @@ class Engine {
 
     // Stages of compilation as text, appended to `out`: "tokens", "ast", "bytecode", or several with commas.
     Result dump(std::string_view stages, std::string_view code, const std::string& name, std::string& out);
+
+    // ---- For an interactive prompt ----
+    // As run_string, but the value of each expression statement that is not None is shown (its repr, a line) and
+    // kept in the variable _.
+    Result run_interactive(std::string_view code, const std::string& name = "<stdin>");
+    Completeness completeness(std::string_view code) const;
+    std::vector<ColouredSpan> highlight(std::string_view code) const;
+    // Names, attributes and keywords that fit the end of `text`. Attributes are looked up, nothing is called.
+    Completion complete(std::string_view text);
+    // Signature and doc of what an expression gives.
+    std::string help(std::string_view expression);
+    // Its bytecode (functions only) and its source text.
+    std::string disassemble(std::string_view expression);
+    std::string source(std::string_view expression);
+    // The names that the program has defined in __main__, in order.
+    std::vector<std::string> globals();
 
     // Makes the running script raise KeyboardInterrupt soon.
     void interrupt() noexcept;

@@ -90,7 +90,7 @@ void fill_streams(Vm& vm, Module* module) {
         set_value(vm, module, kNames[i], file);
         set_value(vm, module, fmt::format("__{}__", kNames[i]), file);
         Cell* cell = vm.global_cell(module, intern(vm, kNames[i]).get());
-        Streams::of(vm).watch(i, cell, file);
+        Streams::of(vm).watch(vm, i, cell, file);
     }
 }
 
