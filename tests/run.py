@@ -100,6 +100,17 @@ def text_oracle(tally: Tally, build: Path) -> None:
               failed=int(done.returncode != 0), skipped=int(skipped))
 
 
+def leak_test(tally: Tally, program: Path) -> None:
+    """All scripts in one process, whose end is a leak check; only a sanitizer build has the program."""
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="talc-test-") as folder:
+        done = subprocess.run([str(program), "--seeds", str(TESTS / "scripts"), "--count", "0", "--out", folder],
+                              stdout=subprocess.PIPE, text=True, errors="replace")
+    if done.returncode != 0:
+        print(done.stdout)
+    tally.add("leaks", began, passed=int(done.returncode == 0), failed=int(done.returncode != 0))
+
+
 def script_tests(tally: Tally, title: str, arguments: list[str]) -> None:
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="talc-test-") as folder:
@@ -142,6 +153,8 @@ def main() -> int:
             script_tests(tally, "examples", ["--root", str(ROOT / "examples"), *common])
             for engine in ["interp"] if options.quick else ["interp", "gc-stress"]:
                 script_tests(tally, f"scripts, {engine}", ["--engine", engine, *common])
+            if (build / "talc_fuzz").exists() and not options.names:
+                leak_test(tally, build / "talc_fuzz")
         else:
             print(f"{build}/talc was not built: no script tests")
             tally.counts["failed"] += 1

@@ -107,7 +107,11 @@ class Fuzzer {
         return corpus_.make(random, kProgramBytes);
     }
 
-    int run() {
+    Outcome run(uint64_t index) const {
+        return run_program(program(index), index < corpus_.size() ? Effort::Much : Effort::Little);
+    }
+
+    int run_all() {
         std::filesystem::create_directories(options_.out);
         began_ = Clock::now();
         std::vector<Worker> workers(options_.jobs);
@@ -162,7 +166,7 @@ class Fuzzer {
         uint64_t since_check = 0;
         for (uint64_t index = first; index < end; index += step) {
             progress.index = index;
-            Outcome outcome = run_program(program(index));
+            Outcome outcome = run(index);
             progress.outcomes[static_cast<size_t>(outcome)]++;
             progress.done++;
             if (++since_check == kLeakCheckEvery) {
@@ -304,12 +308,12 @@ int main(int argc, char** argv) {
         return 0;
     }
     if (options.only >= 0) {
-        Outcome outcome = run_program(fuzzer.program(static_cast<uint64_t>(options.only)));
+        Outcome outcome = fuzzer.run(static_cast<uint64_t>(options.only));
         static constexpr const char* kNames[] = {"refused", "finished", "raised", "stopped"};
         std::puts(kNames[static_cast<size_t>(outcome)]);
         return 0;
     }
-    int status = fuzzer.run();
+    int status = fuzzer.run_all();
     std::fflush(stdout);
     _exit(status);  // the workers have looked for leaks
 }

@@ -48,20 +48,21 @@ bool parses(std::string_view text) {
 
 }  // namespace
 
-Outcome run_program(std::string_view text) {
+Outcome run_program(std::string_view text, Effort effort) {
     if (text.size() % 4 == 0) check_tokens(text);
     if (!parses(text)) return Outcome::Refused;
     talc::Options options;
-    options.limits.instructions = 20000;
+    bool little = effort == Effort::Little;
+    options.limits.instructions = little ? 20'000 : 2'000'000;
     options.limits.seconds = 5;
-    options.limits.memory = size_t{8} << 20;
-    options.limits.recursion = 100;
+    options.limits.memory = size_t{little ? 8u : 128u} << 20;
+    options.limits.recursion = little ? 100 : 1000;
     options.out = [](std::string_view) {};
     options.err = [](std::string_view) {};
     options.read_line = [](std::string&) { return false; };
     options.may_import = [](std::string_view module) { return module != "os" && module != "time"; };
     options.may_open = [](const std::string&, bool) { return false; };
-    options.stress_collector = text.size() % 32 == 0;
+    options.stress_collector = little && text.size() % 32 == 0;
     options.verify_code = true;
     talc::Engine engine(std::move(options));
     talc::Result result = engine.run_string(text, "fuzz.tc");

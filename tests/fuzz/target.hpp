@@ -8,7 +8,10 @@ namespace talc::fuzz {
 enum class Outcome { Refused, Finished, Raised, Stopped };  // by the parser, ..., by a limit
 constexpr size_t kOutcomes = 4;
 
-// Compiles and runs the program in an engine of its own, under tight limits and with nothing of the machine in reach.
-Outcome run_program(std::string_view text);
+// How much a program may do: mutations are many and run away, the scripts themselves are few and end.
+enum class Effort { Little, Much };
+
+// Compiles and runs the program in an engine of its own, under limits and with nothing of the machine in reach.
+Outcome run_program(std::string_view text, Effort effort);
 
 }  // namespace talc::fuzz
