@@ -35,6 +35,8 @@ class Streams {
     void flush_all();
 
   private:
+    struct Owner;
+
     RawFile in_;
     RawFile out_;
     RawFile err_;
