@@ -139,7 +139,10 @@ void show_or_error(const std::function<std::string()>& text) {
 }
 
 void run(Engine& engine, const std::string& code) {
-    Result result = engine.run_interactive(code);
+    size_t last = code.find_last_not_of(" \n");
+    bool silent = last != std::string::npos && code[last] == ';';
+    Result result = silent ? engine.run_string(code, "<stdin>") : engine.run_interactive(code);
+    engine.flush();
     print(result.report);
 }
 
