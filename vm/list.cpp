@@ -13,6 +13,7 @@ namespace talc::vm {
 namespace {
 
 constexpr size_t kMaxItems = PTRDIFF_MAX / 2 / sizeof(Value);
+constexpr size_t kAhead = 4;  // items fetched before they are wanted
 
 [[gnu::noinline]] void grow(Vm& vm, List* list, size_t needed) {
     size_t wanted = needed + needed / 2 + 3;
@@ -29,8 +30,9 @@ void release_items(Vm& vm, Value* items, size_t count, size_t capacity) {
 void resize_gap(Vm& vm, List* list, size_t at, size_t remove, size_t insert) {
     size_t size = list->size - remove + insert;
     if (size > list->capacity) grow(vm, list, size);
-    std::memmove(static_cast<void*>(list->items + at + insert), list->items + at + remove,
-                 (list->size - at - remove) * sizeof(Value));
+    if (size_t behind = list->size - at - remove) {
+        std::memmove(static_cast<void*>(list->items + at + insert), list->items + at + remove, behind * sizeof(Value));
+    }
     list->size = size;
 }
 
@@ -433,7 +435,12 @@ Ref iterate_iter(Vm&, Object* object) { return Ref(object); }
 Ref next_iter(Vm&, Object* object) {
     auto* iter = cast<ListIter>(object);
     if (!iter->list) return {};
-    if (iter->at < iter->list->size) return iter->list->items[iter->at++];
+    const List* list = iter->list;
+    if (iter->at < list->size) {
+        // The count of an item that is not in the cache would be waited for.
+        if (iter->at + kAhead < list->size) __builtin_prefetch(list->items[iter->at + kAhead].o, 1);
+        return list->items[iter->at++];
+    }
     drop_list(iter);
     return {};
 }

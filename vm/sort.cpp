@@ -294,7 +294,10 @@ void sort_list(Vm& vm, List* list, Value key, bool reverse) {
     vm.tick(taken.count);
     if (keyed) {
         Keys keys(vm, taken.count);
-        for (size_t i = 0; i < taken.count; i++) keys.add(call(vm, key, taken.items[i]));
+        for (size_t i = 0; i < taken.count; i++) {
+            if (i + 4 < taken.count) __builtin_prefetch(taken.items[i + 4].o, 1);
+            keys.add(call(vm, key, taken.items[i]));
+        }
         sort_by(vm, taken.items, keys.data(), taken.count, reverse);
     } else {
         sort_by(vm, taken.items, taken.items, taken.count, reverse);
