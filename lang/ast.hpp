@@ -116,17 +116,17 @@ struct Alias {
 };
 
 #define F(type, name) type name{};
-#define TALC_EXPR(node, fields)                             \
-    struct node##Expr : Expr {                              \
-        static constexpr ExprKind kKind = ExprKind::node;   \
-        fields                                              \
+#define TALC_EXPR(node, fields)                           \
+    struct node##Expr : Expr {                            \
+        static constexpr ExprKind kKind = ExprKind::node; \
+        fields                                            \
     };
 #include "lang/ast.def"
 #define F(type, name) type name{};
-#define TALC_STMT(node, fields)                             \
-    struct node##Stmt : Stmt {                              \
-        static constexpr StmtKind kKind = StmtKind::node;   \
-        fields                                              \
+#define TALC_STMT(node, fields)                           \
+    struct node##Stmt : Stmt {                            \
+        static constexpr StmtKind kKind = StmtKind::node; \
+        fields                                            \
     };
 #include "lang/ast.def"
 

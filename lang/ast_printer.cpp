@@ -46,7 +46,8 @@ class Printer {
     }
 
   private:
-    // Deeper trees than this are long chains (a.b.c...); their text would grow with the square of their length.
+    // Deeper trees than this are long chains (a.b.c...); their text would grow with the square of their
+    // length.
     static constexpr int kMaxDepth = 400;
 
     void line(std::string_view text) {
@@ -62,14 +63,14 @@ class Printer {
         if (depth_ > kMaxDepth) return line("...");
         switch (expr->kind) {
 #define F(type, name) field(#name, node.name);
-#define TALC_EXPR(kind, fields)                                                \
-    case ExprKind::kind: {                                                     \
+#define TALC_EXPR(kind, fields)                                                    \
+    case ExprKind::kind: {                                                         \
         [[maybe_unused]] const auto& node = *static_cast<const kind##Expr*>(expr); \
-        header(#kind, expr->span);                                             \
-        depth_++;                                                              \
-        fields;                                                                \
-        depth_--;                                                              \
-        break;                                                                 \
+        header(#kind, expr->span);                                                 \
+        depth_++;                                                                  \
+        fields;                                                                    \
+        depth_--;                                                                  \
+        break;                                                                     \
     }
 #include "lang/ast.def"
         }
@@ -79,14 +80,14 @@ class Printer {
         if (depth_ > kMaxDepth) return line("...");
         switch (stmt->kind) {
 #define F(type, name) field(#name, node.name);
-#define TALC_STMT(kind, fields)                                                \
-    case StmtKind::kind: {                                                     \
+#define TALC_STMT(kind, fields)                                                    \
+    case StmtKind::kind: {                                                         \
         [[maybe_unused]] const auto& node = *static_cast<const kind##Stmt*>(stmt); \
-        header(#kind, stmt->span);                                             \
-        depth_++;                                                              \
-        fields;                                                                \
-        depth_--;                                                              \
-        break;                                                                 \
+        header(#kind, stmt->span);                                                 \
+        depth_++;                                                                  \
+        fields;                                                                    \
+        depth_--;                                                                  \
+        break;                                                                     \
     }
 #include "lang/ast.def"
         }
@@ -122,7 +123,8 @@ class Printer {
         line(fmt::format("{}: {}", label, op == BoolOperator::And ? "And" : "Or"));
     }
     void field(std::string_view label, Conversion conversion) {
-        if (conversion != Conversion::None) line(fmt::format("{}: {}", label, " sra"[static_cast<size_t>(conversion)]));
+        if (conversion != Conversion::None)
+            line(fmt::format("{}: {}", label, " sra"[static_cast<size_t>(conversion)]));
     }
     void field(std::string_view label, const List<CompareOperator>& ops) {
         std::string text;
@@ -152,8 +154,8 @@ class Printer {
     void field(std::string_view label, const Arguments* args) {
         nested(label, [&] {
             line(fmt::format("posonly {} args {} kwonly {} vararg {} kwarg {}", args->positional_only,
-                             args->positional - args->positional_only, args->keyword_only, int{args->has_varargs},
-                             int{args->has_varkw}));
+                             args->positional - args->positional_only, args->keyword_only,
+                             int{args->has_varargs}, int{args->has_varkw}));
             for (const Parameter& parameter : args->parameters) {
                 header(fmt::format("arg {}", name_text(parameter.name)), parameter.span);
                 depth_++;
@@ -218,21 +220,30 @@ class Printer {
     void field(std::string_view label, const List<Alias>& aliases) {
         nested(label, [&] {
             for (const Alias& alias : aliases) {
-                header(fmt::format("alias {} as {}", name_text(alias.name), name_text(alias.asname)), alias.span);
+                header(fmt::format("alias {} as {}", name_text(alias.name), name_text(alias.asname)),
+                       alias.span);
             }
         });
     }
 
     static std::string constant_text(const ConstantValue& value) {
         switch (value.kind) {
-            case ConstantKind::None: return "None";
-            case ConstantKind::True: return "True";
-            case ConstantKind::False: return "False";
-            case ConstantKind::Ellipsis: return "Ellipsis";
-            case ConstantKind::Int: return fmt::format("{}", value.integer);
-            case ConstantKind::Float: return float_text(value.number);
-            case ConstantKind::Str: return quoted_text(value.text);
-            case ConstantKind::Bytes: return "b" + quoted_text(value.text);
+            case ConstantKind::None:
+                return "None";
+            case ConstantKind::True:
+                return "True";
+            case ConstantKind::False:
+                return "False";
+            case ConstantKind::Ellipsis:
+                return "Ellipsis";
+            case ConstantKind::Int:
+                return fmt::format("{}", value.integer);
+            case ConstantKind::Float:
+                return float_text(value.number);
+            case ConstantKind::Str:
+                return quoted_text(value.text);
+            case ConstantKind::Bytes:
+                return "b" + quoted_text(value.text);
             case ConstantKind::Tuple: {
                 std::string text = "(";
                 for (const ConstantValue& item : value.items) text += constant_text(item) + ", ";

@@ -52,8 +52,10 @@ bool may_start_identifier(uint32_t c) {
         case UTF8PROC_CATEGORY_LT:
         case UTF8PROC_CATEGORY_LM:
         case UTF8PROC_CATEGORY_LO:
-        case UTF8PROC_CATEGORY_NL: return c != 0x2E2F;  // VERTICAL TILDE is a letter that Unicode excludes
-        default: return c == '_' || c == 0x2118 || c == 0x212E || c == 0x309B || c == 0x309C;  // Other_ID_Start
+        case UTF8PROC_CATEGORY_NL:
+            return c != 0x2E2F;  // VERTICAL TILDE is a letter that Unicode excludes
+        default:
+            return c == '_' || c == 0x2118 || c == 0x212E || c == 0x309B || c == 0x309C;  // Other_ID_Start
     }
 }
 
@@ -63,8 +65,11 @@ bool may_continue_identifier(uint32_t c) {
         case UTF8PROC_CATEGORY_MN:
         case UTF8PROC_CATEGORY_MC:
         case UTF8PROC_CATEGORY_ND:
-        case UTF8PROC_CATEGORY_PC: return true;
-        default: return c == 0xB7 || c == 0x387 || (c >= 0x1369 && c <= 0x1371) || c == 0x19DA;  // Other_ID_Continue
+        case UTF8PROC_CATEGORY_PC:
+            return true;
+        default:
+            return c == 0xB7 || c == 0x387 || (c >= 0x1369 && c <= 0x1371) ||
+                   c == 0x19DA;  // Other_ID_Continue
     }
 }
 
@@ -77,8 +82,10 @@ bool is_printable(uint32_t c) {
         case UTF8PROC_CATEGORY_CN:
         case UTF8PROC_CATEGORY_ZL:
         case UTF8PROC_CATEGORY_ZP:
-        case UTF8PROC_CATEGORY_ZS: return c == ' ';
-        default: return true;
+        case UTF8PROC_CATEGORY_ZS:
+            return c == ' ';
+        default:
+            return true;
     }
 }
 

@@ -26,7 +26,9 @@ constexpr std::array<uint8_t, 256> make_character_classes() {
 
 inline constexpr std::array<uint8_t, 256> kCharacterClasses = make_character_classes();
 
-inline bool has_class(char c, int classes) { return (kCharacterClasses[static_cast<unsigned char>(c)] & classes) != 0; }
+inline bool has_class(char c, int classes) {
+    return (kCharacterClasses[static_cast<unsigned char>(c)] & classes) != 0;
+}
 inline bool is_digit(char c) { return has_class(c, kDigit); }
 inline bool is_hex_digit(char c) { return has_class(c, kHexDigit); }
 inline bool is_ascii(char c) { return static_cast<unsigned char>(c) < 0x80; }

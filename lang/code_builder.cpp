@@ -21,8 +21,10 @@ bool ends_control(Op op) {
         case Op::RAISE_FROM:
         case Op::RERAISE:
         case Op::RAISE_CURRENT:
-        case Op::RAISE_ASSERT: return true;
-        default: return false;
+        case Op::RAISE_ASSERT:
+            return true;
+        default:
+            return false;
     }
 }
 
@@ -90,8 +92,8 @@ void CodeBuilder::emit_jump16(Op op, uint16_t a, uint16_t b, LabelId label) {
 
 // ---- tables
 
-uint32_t CodeBuilder::intern(TextMap& map, std::vector<std::string>& list, std::string_view text, uint32_t limit,
-                             std::string_view what) {
+uint32_t CodeBuilder::intern(TextMap& map, std::vector<std::string>& list, std::string_view text,
+                             uint32_t limit, std::string_view what) {
     auto found = map.find(text);
     if (found != map.end()) return found->second;
     auto index = static_cast<uint32_t>(list.size());
@@ -126,14 +128,22 @@ namespace {
 
 Constant to_constant(const ConstantValue& value) {
     switch (value.kind) {
-        case ConstantKind::None: return {NoneConstant{}};
-        case ConstantKind::True: return {true};
-        case ConstantKind::False: return {false};
-        case ConstantKind::Ellipsis: return {EllipsisConstant{}};
-        case ConstantKind::Int: return {value.integer};
-        case ConstantKind::Float: return {value.number};
-        case ConstantKind::Str: return {std::string(value.text)};
-        case ConstantKind::Bytes: return {BytesConstant{std::string(value.text)}};
+        case ConstantKind::None:
+            return {NoneConstant{}};
+        case ConstantKind::True:
+            return {true};
+        case ConstantKind::False:
+            return {false};
+        case ConstantKind::Ellipsis:
+            return {EllipsisConstant{}};
+        case ConstantKind::Int:
+            return {value.integer};
+        case ConstantKind::Float:
+            return {value.number};
+        case ConstantKind::Str:
+            return {std::string(value.text)};
+        case ConstantKind::Bytes:
+            return {BytesConstant{std::string(value.text)}};
         case ConstantKind::Tuple: {
             TupleConstant tuple;
             tuple.items.reserve(value.items.size);
@@ -151,8 +161,10 @@ void CodeBuilder::write_key(std::string& key, const ConstantValue& value) const 
     auto bits = [&](uint64_t word) { key.append(reinterpret_cast<const char*>(&word), sizeof word); };
     key += static_cast<char>('a' + static_cast<int>(value.kind));
     switch (value.kind) {
-        case ConstantKind::Int: return bits(static_cast<uint64_t>(value.integer));
-        case ConstantKind::Float: return bits(std::bit_cast<uint64_t>(value.number));
+        case ConstantKind::Int:
+            return bits(static_cast<uint64_t>(value.integer));
+        case ConstantKind::Float:
+            return bits(std::bit_cast<uint64_t>(value.number));
         case ConstantKind::Str:
         case ConstantKind::Bytes:
             bits(value.text.size());
@@ -162,7 +174,8 @@ void CodeBuilder::write_key(std::string& key, const ConstantValue& value) const 
             bits(value.items.size);
             for (const ConstantValue& item : value.items) write_key(key, item);
             return;
-        default: return;
+        default:
+            return;
     }
 }
 
@@ -220,7 +233,8 @@ void CodeBuilder::close_region(Region& region) {
     suspend(region);
     for (auto [begin, end] : region.parts) {
         // Parts that touch are one.
-        bool extends = !handlers_.empty() && handlers_.back().end == begin && handlers_.back().handler == region.handler;
+        bool extends =
+            !handlers_.empty() && handlers_.back().end == begin && handlers_.back().handler == region.handler;
         if (extends) {
             handlers_.back().end = end;
         } else {

@@ -22,8 +22,8 @@ struct CompileFailure {
 // A jump did not fit 16 bits: the function is compiled again without the instructions that need it.
 struct JumpTooFar {};
 
-// A place in the code to jump to. The set of locals that are surely bound there is the intersection over all ways
-// that lead to it.
+// A place in the code to jump to. The set of locals that are surely bound there is the intersection over all
+// ways that lead to it.
 struct Label {
     int32_t position = -1;
     bool used = false;

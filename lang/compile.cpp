@@ -64,8 +64,10 @@ bool ends_with_one_line_block(const Module& module, std::string_view text) {
         case StmtKind::With:
         case StmtKind::Try:
         case StmtKind::FunctionDef:
-        case StmtKind::ClassDef: return text.substr(last->span.begin).find_first_not_of("\r\n") != std::string_view::npos;
-        default: return false;
+        case StmtKind::ClassDef:
+            return text.substr(last->span.begin).find_first_not_of("\r\n") != std::string_view::npos;
+        default:
+            return false;
     }
 }
 

@@ -114,7 +114,7 @@ std::unique_ptr<Code> Compiler::compile_module(Module& module) {
             return builder_->emit(Op::RETURN, value);
         }
         if (mode_ == CompileMode::Module) set_docstring(module.body);
-        if (scope->has_annotations) {
+        if (mode_ == CompileMode::Module && scope->has_annotations) {
             Reg annotations = builder_->push();
             builder_->emit(Op::BUILD_DICT, annotations, annotations, 0);
             store_variable(names_.intern("__annotations__"), annotations);
@@ -170,8 +170,8 @@ void Compiler::annotation(Expr* expr, Reg dest) {
     expression(expr, dest);
 }
 
-// Defaults, keyword-only defaults and annotations go to the three registers from `base` on, where MAKE_FUNCTION
-// looks for them. Returns its flags.
+// Defaults, keyword-only defaults and annotations go to the three registers from `base` on, where
+// MAKE_FUNCTION looks for them. Returns its flags.
 uint16_t Compiler::function_parts(const Arguments& args, Expr* returns, Reg base) {
     uint16_t flags = 0;
     Span span = builder_->span();
@@ -235,8 +235,8 @@ uint16_t Compiler::function_parts(const Arguments& args, Expr* returns, Reg base
     return flags;
 }
 
-void Compiler::make_function(Reg dest, const std::function<std::unique_ptr<Code>()>& make_code, const Arguments& args,
-                             Expr* returns) {
+void Compiler::make_function(Reg dest, const std::function<std::unique_ptr<Code>()>& make_code,
+                             const Arguments& args, Expr* returns) {
     bool plain = returns == nullptr;
     for (const Parameter& parameter : args.parameters) {
         plain = plain && parameter.default_value == nullptr && parameter.annotation == nullptr;
@@ -270,7 +270,8 @@ void Compiler::function_statement(FunctionDefStmt& node) {
     Span head{node.span.begin, node.body[0]->span.begin};
     auto make = [&](Reg dest) {
         builder_->set_span(head);
-        make_function(dest, [&] { return function_code(node); }, *node.args, node.returns);
+        make_function(
+            dest, [&] { return function_code(node); }, *node.args, node.returns);
     };
     const Symbol* symbol = variable(bound);
     if (node.decorator_list.empty() && symbol != nullptr && symbol->storage == Storage::Local) {

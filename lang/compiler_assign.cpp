@@ -33,13 +33,14 @@ void Compiler::store(Expr* target, Reg source) {
             auto& node = as<SubscriptExpr>(target);
             uint32_t top = builder_->top();
             Reg object = any(node.value);
-            if (!builder_->is_temporary(object) && sees_walrus()) object = keep_across(object, node.slice, builder_->push());
+            object = keep_across(object, node.slice);
             Reg index = any(node.slice);
             at(target);
             builder_->emit(Op::STORE_INDEX, object, index, source);
             return builder_->pop_to(top);
         }
-        default: return unpack(*target_list(target), source, target->span);
+        default:
+            return unpack(*target_list(target), source, target->span);
     }
 }
 
@@ -51,7 +52,8 @@ void Compiler::unpack(const List<Expr*>& targets, Reg source, Span span) {
     bool starred = star < targets.size;
     uint32_t after = starred ? targets.size - star - 1 : 0;
     builder_->set_span(span);
-    if (starred && (star > 255 || after > 255)) builder_->fail("too many expressions in star-unpacking assignment");
+    if (starred && (star > 255 || after > 255))
+        builder_->fail("too many expressions in star-unpacking assignment");
     auto shape = static_cast<uint16_t>(starred ? star + after * 256 : targets.size);
     Op op = starred ? Op::UNPACK_STAR : Op::UNPACK;
     // Locals that stand in a row take the items directly.
@@ -102,7 +104,8 @@ bool Compiler::assign_pairwise(TupleExpr& targets, TupleExpr& values) {
         // A local that is no target keeps its value until it is stored.
         const Symbol* symbol = local_symbol(values.elts[i]);
         bool overwritten = false;
-        for (uint32_t j = 0; symbol != nullptr && j < count; j++) overwritten = overwritten || into[j] == symbol->index;
+        for (uint32_t j = 0; symbol != nullptr && j < count; j++)
+            overwritten = overwritten || into[j] == symbol->index;
         if (symbol != nullptr && !overwritten) {
             held[i] = operand(values.elts[i], 0);
         } else {
@@ -147,8 +150,10 @@ void Compiler::assign_to(Expr* target, Expr* value) {
     }
     if (target->kind == ExprKind::Tuple) {
         auto& targets = as<TupleExpr>(target);
-        if (auto* values = as_if<TupleExpr>(value); values != nullptr && assign_pairwise(targets, *values)) return;
-        if (const ConstantValue* constant = constant_of(value); constant != nullptr && assign_constants(targets, *constant)) {
+        if (auto* values = as_if<TupleExpr>(value); values != nullptr && assign_pairwise(targets, *values))
+            return;
+        if (const ConstantValue* constant = constant_of(value);
+            constant != nullptr && assign_constants(targets, *constant)) {
             return;
         }
     }
@@ -200,10 +205,10 @@ struct InPlaceOps {
 };
 
 constexpr InPlaceOps kInPlaceOps[] = {
-    {Op::IADD, Op::IADD_K},       {Op::ISUB, Op::ISUB_K},       {Op::IMUL, Op::IMUL_K},
+    {Op::IADD, Op::IADD_K},       {Op::ISUB, Op::ISUB_K},           {Op::IMUL, Op::IMUL_K},
     {Op::IDIV, Op::IDIV_K},       {Op::IFLOORDIV, Op::IFLOORDIV_K}, {Op::IMOD, Op::IMOD_K},
-    {Op::IPOW, Op::IPOW_K},       {Op::IMATMUL, Op::IMATMUL_K}, {Op::ILSHIFT, Op::ILSHIFT_K},
-    {Op::IRSHIFT, Op::IRSHIFT_K}, {Op::IAND, Op::IAND_K},       {Op::IOR, Op::IOR_K},
+    {Op::IPOW, Op::IPOW_K},       {Op::IMATMUL, Op::IMATMUL_K},     {Op::ILSHIFT, Op::ILSHIFT_K},
+    {Op::IRSHIFT, Op::IRSHIFT_K}, {Op::IAND, Op::IAND_K},           {Op::IOR, Op::IOR_K},
     {Op::IXOR, Op::IXOR_K},
 };
 static_assert(std::size(kInPlaceOps) == static_cast<size_t>(BinaryOperator::BitXor) + 1);
@@ -219,7 +224,7 @@ void Compiler::augmented_statement(AugAssignStmt& node) {
             builder_->set_span(node.span);
             return builder_->emit(ops.with_constant, out, left, builder_->constant(*value));
         }
-        if (!builder_->is_temporary(left) && sees_walrus()) left = keep_across(left, node.value, builder_->push());
+        left = keep_across(left, node.value);
         Reg right = any(node.value);
         builder_->set_span(node.span);
         builder_->emit(ops.plain, out, left, right);
@@ -240,12 +245,13 @@ void Compiler::augmented_statement(AugAssignStmt& node) {
         case ExprKind::Attribute: {
             auto& target = as<AttributeExpr>(node.target);
             Reg object = any(target.value);
-            if (!builder_->is_temporary(object) && sees_walrus()) object = keep_across(object, node.value, builder_->push());
+            object = keep_across(object, node.value);
             Reg value = builder_->push();
             at(&target);
             bool temporary = builder_->is_temporary(object);
             if (temporary) builder_->emit(Op::COPY, value, object);
-            builder_->emit(Op::LOAD_ATTR, value, temporary ? value : object, builder_->site(text(target.attr)));
+            builder_->emit(Op::LOAD_ATTR, value, temporary ? value : object,
+                           builder_->site(text(target.attr)));
             operate(value, value);
             at(&target);
             builder_->emit(Op::STORE_ATTR, object, builder_->site(text(target.attr)), value);
@@ -254,7 +260,7 @@ void Compiler::augmented_statement(AugAssignStmt& node) {
         default: {
             auto& target = as<SubscriptExpr>(node.target);
             Reg object = any(target.value);
-            if (!builder_->is_temporary(object) && sees_walrus()) object = keep_across(object, node.value, builder_->push());
+            object = keep_across(object, node.value);
             if (const ConstantValue* constant = constant_of(target.slice)) {
                 Reg value = builder_->push();
                 at(&target);
@@ -269,7 +275,7 @@ void Compiler::augmented_statement(AugAssignStmt& node) {
                 break;
             }
             Reg index = any(target.slice);
-            if (!builder_->is_temporary(index) && sees_walrus()) index = keep_across(index, node.value, builder_->push());
+            index = keep_across(index, node.value);
             Reg value = builder_->push();
             at(&target);
             // The object and the index are needed again; a temporary is read only once.
@@ -303,7 +309,7 @@ void Compiler::delete_target(Expr* target) {
         case ExprKind::Subscript: {
             auto& node = as<SubscriptExpr>(target);
             Reg object = any(node.value);
-            if (!builder_->is_temporary(object) && sees_walrus()) object = keep_across(object, node.slice, builder_->push());
+            object = keep_across(object, node.slice);
             Reg index = any(node.slice);
             at(target);
             builder_->emit(Op::DELETE_INDEX, object, index);

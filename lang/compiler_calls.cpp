@@ -133,7 +133,8 @@ void Compiler::keyword_dict(CallExpr& node, Reg dict, Reg callee) {
         } else {
             auto first = static_cast<Reg>(top);
             uint16_t pairs = 0;
-            for (; i < node.keywords.size && node.keywords[i].name != kNoName && pairs < kMaxAtOnce; i++, pairs++) {
+            for (; i < node.keywords.size && node.keywords[i].name != kNoName && pairs < kMaxAtOnce;
+                 i++, pairs++) {
                 load_text(text(node.keywords[i].name), builder_->push());
                 expression(node.keywords[i].value, builder_->push());
             }

@@ -93,7 +93,8 @@ void Compiler::compare_chain(CompareExpr& node, Reg dest) {
     builder_->pop_to(top);
 }
 
-void Compiler::fused_compare(CompareOperator op, Reg left, Expr* right, Span span, LabelId target, bool jump_if) {
+void Compiler::fused_compare(CompareOperator op, Reg left, Expr* right, Span span, LabelId target,
+                             bool jump_if) {
     const CompareOps& ops = kCompareOps[static_cast<size_t>(op)];
     uint32_t top = builder_->top();
     if (!ops.has_constant || builder_->long_jumps()) {
@@ -105,9 +106,7 @@ void Compiler::fused_compare(CompareOperator op, Reg left, Expr* right, Span spa
         Op fused = jump_if ? ops.jump_if_constant : ops.jump_if_not_constant;
         builder_->emit_jump16(fused, left, builder_->constant(*value), target);
     } else {
-        if (!builder_->is_temporary(left) && sees_walrus() && !is_simple(right)) {
-            left = keep_across(left, right, builder_->push());
-        }
+        left = keep_across(left, right);
         Reg other = any(right);
         builder_->set_span(span);
         builder_->emit_jump16(jump_if ? ops.jump_if : ops.jump_if_not, left, other, target);
@@ -188,7 +187,8 @@ void Compiler::condition(Expr* expr, LabelId target, bool jump_if) {
             condition(node.values.back(), target, jump_if);
             return builder_->bind(skip);
         }
-        case ExprKind::Compare: return compare_condition(as<CompareExpr>(expr), target, jump_if);
+        case ExprKind::Compare:
+            return compare_condition(as<CompareExpr>(expr), target, jump_if);
         case ExprKind::NamedExpr: {
             auto& node = as<NamedExprExpr>(expr);
             const Symbol* symbol = local_symbol(node.target);
@@ -202,7 +202,8 @@ void Compiler::condition(Expr* expr, LabelId target, bool jump_if) {
             if (as<NameExpr>(expr).id != dunder_debug_) break;
             if (jump_if) builder_->jump(target);
             return;
-        default: break;
+        default:
+            break;
     }
     uint32_t top = builder_->top();
     Reg value = any(expr);

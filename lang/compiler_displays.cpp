@@ -77,7 +77,8 @@ void Compiler::list_display(const List<Expr*>& elts, Reg dest) {
 
 void Compiler::set_display(const List<Expr*>& elts, Reg dest) {
     // As CPython does, since the order of the set depends on how it was made.
-    if (elts.size > 2 && all_constant(elts)) return builder_->emit(Op::BUILD_SET_K, dest, constant_tuple(elts));
+    if (elts.size > 2 && all_constant(elts))
+        return builder_->emit(Op::BUILD_SET_K, dest, constant_tuple(elts));
     build_by_steps(Op::BUILD_SET, Op::SET_ADD, Op::SET_UPDATE, elts, dest);
 }
 
@@ -109,7 +110,8 @@ void Compiler::dict_display(DictExpr& node, Reg dest) {
         count++;
     }
     at(&node);
-    builder_->emit(Op::BUILD_DICT, work, static_cast<Reg>(count == 0 ? work : mark), static_cast<uint16_t>(count));
+    builder_->emit(Op::BUILD_DICT, work, static_cast<Reg>(count == 0 ? work : mark),
+                   static_cast<uint16_t>(count));
     for (uint32_t i = count; i < node.keys.size; i++) {
         builder_->pop_to(mark);
         if (node.keys[i] == nullptr) {
@@ -183,9 +185,12 @@ namespace {
 
 Op build_op(ScopeKind kind) {
     switch (kind) {
-        case ScopeKind::ListComp: return Op::BUILD_LIST;
-        case ScopeKind::SetComp: return Op::BUILD_SET;
-        default: return Op::BUILD_DICT;
+        case ScopeKind::ListComp:
+            return Op::BUILD_LIST;
+        case ScopeKind::SetComp:
+            return Op::BUILD_SET;
+        default:
+            return Op::BUILD_DICT;
     }
 }
 
@@ -198,12 +203,13 @@ void Compiler::comprehension_element(const ComprehensionParts& parts, Reg accumu
         case ScopeKind::SetComp: {
             Reg value = any(parts.first);
             at(parts.first);
-            builder_->emit(parts.scope->kind == ScopeKind::ListComp ? Op::LIST_APPEND : Op::SET_ADD, accumulator, value);
+            builder_->emit(parts.scope->kind == ScopeKind::ListComp ? Op::LIST_APPEND : Op::SET_ADD,
+                           accumulator, value);
             break;
         }
         case ScopeKind::DictComp: {
             Reg key = any(parts.first);
-            if (!builder_->is_temporary(key) && sees_walrus()) key = keep_across(key, parts.second, builder_->push());
+            key = keep_across(key, parts.second);
             Reg value = any(parts.second);
             builder_->set_span(Span::join(parts.first->span, parts.second->span));
             builder_->emit(Op::DICT_SET, accumulator, key, value);

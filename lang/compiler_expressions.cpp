@@ -9,15 +9,19 @@ void Compiler::load_text(std::string_view text, Reg dest) {
 
 void Compiler::load_constant(const ConstantValue& value, Reg dest) {
     switch (value.kind) {
-        case ConstantKind::None: return builder_->emit(Op::LOAD_NONE, dest);
-        case ConstantKind::True: return builder_->emit(Op::LOAD_TRUE, dest);
-        case ConstantKind::False: return builder_->emit(Op::LOAD_FALSE, dest);
+        case ConstantKind::None:
+            return builder_->emit(Op::LOAD_NONE, dest);
+        case ConstantKind::True:
+            return builder_->emit(Op::LOAD_TRUE, dest);
+        case ConstantKind::False:
+            return builder_->emit(Op::LOAD_FALSE, dest);
         case ConstantKind::Int:
             if (value.integer == static_cast<int32_t>(value.integer)) {
                 return builder_->emit_wide(Op::LOAD_INT, dest, static_cast<int32_t>(value.integer));
             }
             break;
-        default: break;
+        default:
+            break;
     }
     builder_->emit(Op::LOAD_CONST, dest, builder_->constant(value));
 }
@@ -61,6 +65,11 @@ Reg Compiler::keep_across(Reg value, Expr* later, Reg scratch) {
     return scratch;
 }
 
+Reg Compiler::keep_across(Reg value, Expr* later) {
+    if (builder_->is_temporary(value) || !sees_walrus() || is_simple(later)) return value;
+    return keep_across(value, later, builder_->push());
+}
+
 void Compiler::discard(Expr* expr) {
     if (expr->kind == ExprKind::Constant) return;
     uint32_t top = builder_->top();
@@ -81,19 +90,36 @@ void Compiler::expression(Expr* expr, Reg dest) {
         case ExprKind::BinOp:
         case ExprKind::Attribute:
         case ExprKind::Subscript:
-        case ExprKind::Call: return spine(expr, dest);
-        case ExprKind::UnaryOp: return unary(as<UnaryOpExpr>(expr), dest);
-        case ExprKind::BoolOp: return bool_op(as<BoolOpExpr>(expr), dest);
-        case ExprKind::Compare: return compare(as<CompareExpr>(expr), dest);
-        case ExprKind::IfExp: return if_expression(as<IfExpExpr>(expr), dest);
-        case ExprKind::NamedExpr: return named(as<NamedExprExpr>(expr), dest);
-        case ExprKind::Lambda: return lambda(as<LambdaExpr>(expr), dest);
-        case ExprKind::Slice: return slice_object(as<SliceExpr>(expr), dest);
-        case ExprKind::Starred: at(expr); builder_->fail("can't use starred expression here");
-        case ExprKind::Tuple: at(expr); return tuple_display(as<TupleExpr>(expr).elts, dest);
-        case ExprKind::List: at(expr); return list_display(as<ListExpr>(expr).elts, dest);
-        case ExprKind::Set: at(expr); return set_display(as<SetExpr>(expr).elts, dest);
-        case ExprKind::Dict: return dict_display(as<DictExpr>(expr), dest);
+        case ExprKind::Call:
+            return spine(expr, dest);
+        case ExprKind::UnaryOp:
+            return unary(as<UnaryOpExpr>(expr), dest);
+        case ExprKind::BoolOp:
+            return bool_op(as<BoolOpExpr>(expr), dest);
+        case ExprKind::Compare:
+            return compare(as<CompareExpr>(expr), dest);
+        case ExprKind::IfExp:
+            return if_expression(as<IfExpExpr>(expr), dest);
+        case ExprKind::NamedExpr:
+            return named(as<NamedExprExpr>(expr), dest);
+        case ExprKind::Lambda:
+            return lambda(as<LambdaExpr>(expr), dest);
+        case ExprKind::Slice:
+            return slice_object(as<SliceExpr>(expr), dest);
+        case ExprKind::Starred:
+            at(expr);
+            builder_->fail("can't use starred expression here");
+        case ExprKind::Tuple:
+            at(expr);
+            return tuple_display(as<TupleExpr>(expr).elts, dest);
+        case ExprKind::List:
+            at(expr);
+            return list_display(as<ListExpr>(expr).elts, dest);
+        case ExprKind::Set:
+            at(expr);
+            return set_display(as<SetExpr>(expr).elts, dest);
+        case ExprKind::Dict:
+            return dict_display(as<DictExpr>(expr), dest);
         case ExprKind::ListComp: {
             auto& node = as<ListCompExpr>(expr);
             return comprehension({node.elt, nullptr, &node.generators, node.scope, node.span}, dest);
@@ -110,10 +136,15 @@ void Compiler::expression(Expr* expr, Reg dest) {
             auto& node = as<GeneratorExpExpr>(expr);
             return comprehension({node.elt, nullptr, &node.generators, node.scope, node.span}, dest);
         }
-        case ExprKind::JoinedStr: at(expr); return joined_string(as<JoinedStrExpr>(expr).values, dest);
-        case ExprKind::FormattedValue: return formatted_value(as<FormattedValueExpr>(expr), dest);
-        case ExprKind::Yield: return yield_value(as<YieldExpr>(expr), dest);
-        case ExprKind::YieldFrom: return yield_from(as<YieldFromExpr>(expr), dest);
+        case ExprKind::JoinedStr:
+            at(expr);
+            return joined_string(as<JoinedStrExpr>(expr).values, dest);
+        case ExprKind::FormattedValue:
+            return formatted_value(as<FormattedValueExpr>(expr), dest);
+        case ExprKind::Yield:
+            return yield_value(as<YieldExpr>(expr), dest);
+        case ExprKind::YieldFrom:
+            return yield_from(as<YieldFromExpr>(expr), dest);
     }
 }
 
@@ -125,11 +156,20 @@ void Compiler::spine(Expr* expr, Reg dest) {
     for (bool descend = true; descend && !is_super_call(leaf);) {
         Expr* node = leaf;
         switch (leaf->kind) {
-            case ExprKind::BinOp: leaf = as<BinOpExpr>(leaf).left; break;
-            case ExprKind::Attribute: leaf = as<AttributeExpr>(leaf).value; break;
-            case ExprKind::Subscript: leaf = as<SubscriptExpr>(leaf).value; break;
-            case ExprKind::Call: leaf = as<CallExpr>(leaf).func; break;
-            default: descend = false;
+            case ExprKind::BinOp:
+                leaf = as<BinOpExpr>(leaf).left;
+                break;
+            case ExprKind::Attribute:
+                leaf = as<AttributeExpr>(leaf).value;
+                break;
+            case ExprKind::Subscript:
+                leaf = as<SubscriptExpr>(leaf).value;
+                break;
+            case ExprKind::Call:
+                leaf = as<CallExpr>(leaf).func;
+                break;
+            default:
+                descend = false;
         }
         if (descend) spine_.push_back(node);
     }
@@ -193,10 +233,18 @@ void Compiler::spine(Expr* expr, Reg dest) {
         }
         Reg out = spine_.size() == base ? dest : work;
         switch (node->kind) {
-            case ExprKind::BinOp: binary(as<BinOpExpr>(node), value, work, out); break;
-            case ExprKind::Attribute: attribute(as<AttributeExpr>(node), value, out); break;
-            case ExprKind::Subscript: subscript(as<SubscriptExpr>(node), value, work, out); break;
-            default: call(as<CallExpr>(node), value, work, out); break;
+            case ExprKind::BinOp:
+                binary(as<BinOpExpr>(node), value, work, out);
+                break;
+            case ExprKind::Attribute:
+                attribute(as<AttributeExpr>(node), value, out);
+                break;
+            case ExprKind::Subscript:
+                subscript(as<SubscriptExpr>(node), value, work, out);
+                break;
+            default:
+                call(as<CallExpr>(node), value, work, out);
+                break;
         }
         builder_->pop_to(work_top);
         value = out;
@@ -212,9 +260,10 @@ struct BinaryOps {
 };
 
 constexpr BinaryOps kBinaryOps[] = {
-    {Op::ADD, Op::ADD_K},       {Op::SUB, Op::SUB_K},       {Op::MUL, Op::MUL_K},     {Op::DIV, Op::DIV_K},
-    {Op::FLOORDIV, Op::FLOORDIV_K}, {Op::MOD, Op::MOD_K},   {Op::POW, Op::POW_K},     {Op::MATMUL, Op::MATMUL_K},
-    {Op::LSHIFT, Op::LSHIFT_K}, {Op::RSHIFT, Op::RSHIFT_K}, {Op::AND, Op::AND_K},     {Op::OR, Op::OR_K},
+    {Op::ADD, Op::ADD_K},       {Op::SUB, Op::SUB_K},           {Op::MUL, Op::MUL_K},
+    {Op::DIV, Op::DIV_K},       {Op::FLOORDIV, Op::FLOORDIV_K}, {Op::MOD, Op::MOD_K},
+    {Op::POW, Op::POW_K},       {Op::MATMUL, Op::MATMUL_K},     {Op::LSHIFT, Op::LSHIFT_K},
+    {Op::RSHIFT, Op::RSHIFT_K}, {Op::AND, Op::AND_K},           {Op::OR, Op::OR_K},
     {Op::XOR, Op::XOR_K},
 };
 static_assert(std::size(kBinaryOps) == static_cast<size_t>(BinaryOperator::BitXor) + 1);
@@ -238,7 +287,9 @@ void Compiler::attribute(AttributeExpr& node, Reg value, Reg out) {
     builder_->emit(Op::LOAD_ATTR, out, value, builder_->site(text(node.attr)));
 }
 
-void Compiler::slice_bound(Expr* expr, Reg dest) { expr != nullptr ? expression(expr, dest) : load_none(dest); }
+void Compiler::slice_bound(Expr* expr, Reg dest) {
+    expr != nullptr ? expression(expr, dest) : load_none(dest);
+}
 
 void Compiler::subscript(SubscriptExpr& node, Reg value, Reg scratch, Reg out) {
     if (const ConstantValue* index = constant_of(node.slice)) {
@@ -278,10 +329,18 @@ void Compiler::unary(UnaryOpExpr& node, Reg dest) {
     Reg value = operand(node.operand, work);
     at(&node);
     switch (node.op) {
-        case UnaryOperator::Not: builder_->emit(Op::NOT, dest, value); break;
-        case UnaryOperator::USub: builder_->emit(Op::NEG, dest, value); break;
-        case UnaryOperator::UAdd: builder_->emit(Op::POS, dest, value); break;
-        case UnaryOperator::Invert: builder_->emit(Op::INVERT, dest, value); break;
+        case UnaryOperator::Not:
+            builder_->emit(Op::NOT, dest, value);
+            break;
+        case UnaryOperator::USub:
+            builder_->emit(Op::NEG, dest, value);
+            break;
+        case UnaryOperator::UAdd:
+            builder_->emit(Op::POS, dest, value);
+            break;
+        case UnaryOperator::Invert:
+            builder_->emit(Op::INVERT, dest, value);
+            break;
     }
     builder_->pop_to(top);
 }
@@ -369,7 +428,8 @@ void Compiler::yield_from(YieldFromExpr& node, Reg dest) {
 
 void Compiler::lambda(LambdaExpr& node, Reg dest) {
     at(&node);
-    make_function(dest, [&] { return lambda_code(node); }, *node.args, nullptr);
+    make_function(
+        dest, [&] { return lambda_code(node); }, *node.args, nullptr);
 }
 
 }  // namespace talc::lang

@@ -4,9 +4,9 @@
 // compiler_assign.cpp, compiler_loops.cpp, compiler_try.cpp: statements. compiler_expressions.cpp,
 // compiler_conditions.cpp, compiler_calls.cpp, compiler_displays.cpp: expressions.
 //
-// Registers: locals first, temporaries above them as a stack. An expression is compiled into a given register,
-// which only its last instruction writes, so that `x = a + b` is one instruction and an expression that fails
-// leaves its target alone. An instruction that reads a temporary consumes it.
+// Registers: locals first, temporaries above them as a stack. An expression is compiled into a given
+// register, which only its last instruction writes, so that `x = a + b` is one instruction and an expression
+// that fails leaves its target alone. An instruction that reads a temporary consumes it.
 #include <functional>
 #include <memory>
 #include <string>
@@ -32,9 +32,9 @@ class Compiler {
         CodeBuilder::Region* region = nullptr;  // protected code of this block
         LabelId break_label = 0;
         LabelId continue_label = 0;
-        Reg reg = 0;    // For: iterator. With: __exit__. Handlers: the exception
-        Reg saved = 0;  // handlers: the exception handled before
-        NameId name = kNoName;                // Handler: `as name`
+        Reg reg = 0;                        // For: iterator. With: __exit__. Handlers: the exception
+        Reg saved = 0;                      // handlers: the exception handled before
+        NameId name = kNoName;              // Handler: `as name`
         const List<Stmt*>* body = nullptr;  // TryFinally: the finally block
     };
 
@@ -48,8 +48,8 @@ class Compiler {
         std::vector<Block> blocks;
     };
 
-    static constexpr size_t kMaxBlocks = 20;       // as CPython; finally blocks are copied to each way out
-    static constexpr uint32_t kMaxAtOnce = 64;     // elements of a display that wait in registers
+    static constexpr size_t kMaxBlocks = 20;    // as CPython; finally blocks are copied to each way out
+    static constexpr uint32_t kMaxAtOnce = 64;  // elements of a display that wait in registers
     static constexpr size_t kMaxComprehensionFors = 100;
 
     // ---- codes
@@ -60,8 +60,8 @@ class Compiler {
     std::unique_ptr<Code> lambda_code(LambdaExpr& node);
     std::unique_ptr<Code> class_code(ClassDefStmt& node);
     void set_docstring(const List<Stmt*>& body);
-    void make_function(Reg dest, const std::function<std::unique_ptr<Code>()>& make_code, const Arguments& args,
-                       Expr* returns);
+    void make_function(Reg dest, const std::function<std::unique_ptr<Code>()>& make_code,
+                       const Arguments& args, Expr* returns);
     void annotation(Expr* expr, Reg dest);
     uint16_t function_parts(const Arguments& args, Expr* returns, Reg base);
     void function_statement(FunctionDefStmt& node);
@@ -107,7 +107,8 @@ class Compiler {
     void while_statement(WhileStmt& node);
     void for_statement(ForStmt& node);
     // The loop over R[iterator]; `body` gets the label of the next round. A statement's loop is a block.
-    void for_loop(Expr* target, Reg iterator, Span span, Block* block, const std::function<void(LabelId)>& body);
+    void for_loop(Expr* target, Reg iterator, Span span, Block* block,
+                  const std::function<void(LabelId)>& body);
     void break_statement();
     void continue_statement();
 
@@ -153,6 +154,8 @@ class Compiler {
 
     void spine(Expr* expr, Reg dest);
     Reg keep_across(Reg value, Expr* later, Reg scratch);
+    // As `keep_across`, with a new temporary where one is needed.
+    Reg keep_across(Reg value, Expr* later);
     void binary(BinOpExpr& node, Reg left, Reg scratch, Reg out);
     void attribute(AttributeExpr& node, Reg value, Reg out);
     void subscript(SubscriptExpr& node, Reg value, Reg scratch, Reg out);

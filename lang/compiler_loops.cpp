@@ -13,13 +13,16 @@ void Compiler::push_block(const Block& block) {
 void Compiler::leave_block(const Block& block, bool returning) {
     switch (block.kind) {
         case BlockKind::While:
-        case BlockKind::TryExcept: return;
+        case BlockKind::TryExcept:
+            return;
         case BlockKind::For:
             // A frame that ends drops its registers by itself.
             if (!returning) builder_->emit(Op::CLEAR, block.reg);
             return;
-        case BlockKind::TryFinally: return body(*block.body);
-        case BlockKind::With: return builder_->emit(Op::WITH_EXIT, block.reg);
+        case BlockKind::TryFinally:
+            return body(*block.body);
+        case BlockKind::With:
+            return builder_->emit(Op::WITH_EXIT, block.reg);
         case BlockKind::Handler:
             if (block.name != kNoName) unbind_quietly(block.name);
             return builder_->emit(Op::POP_EXC, block.saved);
@@ -132,7 +135,8 @@ void Compiler::for_statement(ForStmt& node) {
 
 void Compiler::break_statement() {
     size_t loop = unit_->blocks.size();
-    while (unit_->blocks[loop - 1].kind != BlockKind::While && unit_->blocks[loop - 1].kind != BlockKind::For) loop--;
+    while (unit_->blocks[loop - 1].kind != BlockKind::While && unit_->blocks[loop - 1].kind != BlockKind::For)
+        loop--;
     // The loop's own iterator goes too.
     LabelId target = unit_->blocks[loop - 1].break_label;
     unwind(loop - 1, false, [&] { builder_->jump(target); });
@@ -140,7 +144,8 @@ void Compiler::break_statement() {
 
 void Compiler::continue_statement() {
     size_t loop = unit_->blocks.size();
-    while (unit_->blocks[loop - 1].kind != BlockKind::While && unit_->blocks[loop - 1].kind != BlockKind::For) loop--;
+    while (unit_->blocks[loop - 1].kind != BlockKind::While && unit_->blocks[loop - 1].kind != BlockKind::For)
+        loop--;
     Block target = unit_->blocks[loop - 1];
     unwind(loop, false, [&] {
         target.kind == BlockKind::While ? builder_->jump_back(target.continue_label)

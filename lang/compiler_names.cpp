@@ -31,11 +31,16 @@ void Compiler::load_variable(NameId name, Reg dest) {
         case Storage::Local:
             check_bound(*symbol);
             return move(dest, symbol->index);
-        case Storage::Cell: return builder_->emit(Op::LOAD_CELL, dest, symbol->index);
-        case Storage::Free: return builder_->emit(Op::LOAD_FREE, dest, symbol->index);
-        case Storage::ClassFree: return builder_->emit(Op::LOAD_CLASS_FREE, dest, symbol->index);
-        case Storage::Name: return builder_->emit_wide(Op::LOAD_NAME, dest, builder_->global(text(name)));
-        case Storage::Global: return builder_->emit_wide(Op::LOAD_GLOBAL, dest, builder_->global(text(name)));
+        case Storage::Cell:
+            return builder_->emit(Op::LOAD_CELL, dest, symbol->index);
+        case Storage::Free:
+            return builder_->emit(Op::LOAD_FREE, dest, symbol->index);
+        case Storage::ClassFree:
+            return builder_->emit(Op::LOAD_CLASS_FREE, dest, symbol->index);
+        case Storage::Name:
+            return builder_->emit_wide(Op::LOAD_NAME, dest, builder_->global(text(name)));
+        case Storage::Global:
+            return builder_->emit_wide(Op::LOAD_GLOBAL, dest, builder_->global(text(name)));
     }
 }
 
@@ -46,11 +51,15 @@ void Compiler::store_variable(NameId name, Reg source) {
         case Storage::Local:
             move(symbol->index, source);
             return mark_bound(symbol->index);
-        case Storage::Cell: return builder_->emit(Op::STORE_CELL, symbol->index, source);
-        case Storage::Free: return builder_->emit(Op::STORE_FREE, source, symbol->index);
+        case Storage::Cell:
+            return builder_->emit(Op::STORE_CELL, symbol->index, source);
+        case Storage::Free:
+            return builder_->emit(Op::STORE_FREE, source, symbol->index);
         case Storage::ClassFree:
-        case Storage::Name: return builder_->emit_wide(Op::STORE_NAME, source, builder_->global(text(name)));
-        case Storage::Global: return builder_->emit_wide(Op::STORE_GLOBAL, source, builder_->global(text(name)));
+        case Storage::Name:
+            return builder_->emit_wide(Op::STORE_NAME, source, builder_->global(text(name)));
+        case Storage::Global:
+            return builder_->emit_wide(Op::STORE_GLOBAL, source, builder_->global(text(name)));
     }
 }
 
@@ -60,18 +69,23 @@ void Compiler::delete_variable(NameId name) {
     switch (storage) {
         case Storage::Local:
             return builder_->emit(Op::DELETE_LOCAL, symbol->index, builder_->name(text(name)));
-        case Storage::Cell: return builder_->emit(Op::DELETE_CELL, symbol->index);
-        case Storage::Free: return builder_->emit(Op::DELETE_FREE, 0, symbol->index);
+        case Storage::Cell:
+            return builder_->emit(Op::DELETE_CELL, symbol->index);
+        case Storage::Free:
+            return builder_->emit(Op::DELETE_FREE, 0, symbol->index);
         case Storage::ClassFree:
-        case Storage::Name: return builder_->emit_wide(Op::DELETE_NAME, 0, builder_->global(text(name)));
-        case Storage::Global: return builder_->emit_wide(Op::DELETE_GLOBAL, 0, builder_->global(text(name)));
+        case Storage::Name:
+            return builder_->emit_wide(Op::DELETE_NAME, 0, builder_->global(text(name)));
+        case Storage::Global:
+            return builder_->emit_wide(Op::DELETE_GLOBAL, 0, builder_->global(text(name)));
     }
 }
 
 // The end of `except E as name`: the name is unbound whether or not the handler unbound it before.
 void Compiler::unbind_quietly(NameId name) {
     const Symbol* symbol = variable(name);
-    if (symbol != nullptr && symbol->storage == Storage::Local) return builder_->emit(Op::CLEAR, symbol->index);
+    if (symbol != nullptr && symbol->storage == Storage::Local)
+        return builder_->emit(Op::CLEAR, symbol->index);
     uint32_t top = builder_->top();
     Reg none = builder_->push();
     load_none(none);

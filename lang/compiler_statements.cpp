@@ -14,30 +14,49 @@ void Compiler::body(const List<Stmt*>& statements) {
 void Compiler::statement(Stmt* stmt) {
     builder_->set_span(stmt->span);
     switch (stmt->kind) {
-        case StmtKind::FunctionDef: return function_statement(as<FunctionDefStmt>(stmt));
-        case StmtKind::ClassDef: return class_statement(as<ClassDefStmt>(stmt));
-        case StmtKind::Return: return return_statement(as<ReturnStmt>(stmt));
+        case StmtKind::FunctionDef:
+            return function_statement(as<FunctionDefStmt>(stmt));
+        case StmtKind::ClassDef:
+            return class_statement(as<ClassDefStmt>(stmt));
+        case StmtKind::Return:
+            return return_statement(as<ReturnStmt>(stmt));
         case StmtKind::Delete:
             for (Expr* target : as<DeleteStmt>(stmt).targets) delete_target(target);
             return;
-        case StmtKind::Assign: return assign_statement(as<AssignStmt>(stmt));
-        case StmtKind::AugAssign: return augmented_statement(as<AugAssignStmt>(stmt));
-        case StmtKind::AnnAssign: return annotated_statement(as<AnnAssignStmt>(stmt));
-        case StmtKind::For: return for_statement(as<ForStmt>(stmt));
-        case StmtKind::While: return while_statement(as<WhileStmt>(stmt));
-        case StmtKind::If: return if_statement(as<IfStmt>(stmt));
-        case StmtKind::With: return with_statement(as<WithStmt>(stmt), 0);
-        case StmtKind::Raise: return raise_statement(as<RaiseStmt>(stmt));
-        case StmtKind::Try: return try_statement(as<TryStmt>(stmt));
-        case StmtKind::Assert: return assert_statement(as<AssertStmt>(stmt));
-        case StmtKind::Import: return import_statement(as<ImportStmt>(stmt));
-        case StmtKind::ImportFrom: return import_from_statement(as<ImportFromStmt>(stmt));
-        case StmtKind::Expr: return expression_statement(as<ExprStmt>(stmt).value);
-        case StmtKind::Break: return break_statement();
-        case StmtKind::Continue: return continue_statement();
+        case StmtKind::Assign:
+            return assign_statement(as<AssignStmt>(stmt));
+        case StmtKind::AugAssign:
+            return augmented_statement(as<AugAssignStmt>(stmt));
+        case StmtKind::AnnAssign:
+            return annotated_statement(as<AnnAssignStmt>(stmt));
+        case StmtKind::For:
+            return for_statement(as<ForStmt>(stmt));
+        case StmtKind::While:
+            return while_statement(as<WhileStmt>(stmt));
+        case StmtKind::If:
+            return if_statement(as<IfStmt>(stmt));
+        case StmtKind::With:
+            return with_statement(as<WithStmt>(stmt), 0);
+        case StmtKind::Raise:
+            return raise_statement(as<RaiseStmt>(stmt));
+        case StmtKind::Try:
+            return try_statement(as<TryStmt>(stmt));
+        case StmtKind::Assert:
+            return assert_statement(as<AssertStmt>(stmt));
+        case StmtKind::Import:
+            return import_statement(as<ImportStmt>(stmt));
+        case StmtKind::ImportFrom:
+            return import_from_statement(as<ImportFromStmt>(stmt));
+        case StmtKind::Expr:
+            return expression_statement(as<ExprStmt>(stmt).value);
+        case StmtKind::Break:
+            return break_statement();
+        case StmtKind::Continue:
+            return continue_statement();
         case StmtKind::Global:
         case StmtKind::Nonlocal:
-        case StmtKind::Pass: return;
+        case StmtKind::Pass:
+            return;
     }
 }
 
@@ -66,7 +85,8 @@ bool Compiler::jump_out_if(const IfClause& clause) {
 void Compiler::if_statement(IfStmt& node) {
     LabelId end = builder_->new_label();
     for (uint32_t i = 0; i < node.clauses.size; i++) {
-        if (const ConstantValue* decided = constant_of(node.clauses[i].test); decided != nullptr && !is_true(*decided)) {
+        if (const ConstantValue* decided = constant_of(node.clauses[i].test);
+            decided != nullptr && !is_true(*decided)) {
             continue;
         }
         if (jump_out_if(node.clauses[i])) {
@@ -124,9 +144,7 @@ void Compiler::raise_statement(RaiseStmt& node) {
     uint32_t top = builder_->top();
     Reg exception = any(node.exc);
     if (node.cause != nullptr) {
-        if (!builder_->is_temporary(exception) && sees_walrus()) {
-            exception = keep_across(exception, node.cause, builder_->push());
-        }
+        exception = keep_across(exception, node.cause);
         Reg cause = any(node.cause);
         builder_->set_span(node.span);
         builder_->emit(Op::RAISE_FROM, exception, cause);
@@ -164,7 +182,8 @@ void Compiler::import_statement(ImportStmt& node) {
 }
 
 void Compiler::import_from_statement(ImportFromStmt& node) {
-    if (node.level == 0 && text(node.module) == "__future__") return;  // what it changes, scope resolution has noted
+    if (node.level == 0 && text(node.module) == "__future__")
+        return;  // what it changes, scope resolution has noted
     uint32_t top = builder_->top();
     Reg module = builder_->push();
     std::string name(static_cast<size_t>(node.level), '.');
@@ -200,7 +219,9 @@ void Compiler::annotated_statement(AnnAssignStmt& node) {
 }
 
 void Compiler::store_annotation(AnnAssignStmt& node) {
-    if (!node.simple) {
+    // A prompt's module lives on from input to input; it keeps no annotations.
+    bool at_prompt = mode_ == CompileMode::Interactive && unit_->scope->kind == ScopeKind::Module;
+    if (!node.simple || at_prompt) {
         if (!tree_.annotations_are_text) discard(node.annotation);
         return;
     }

@@ -58,7 +58,8 @@ std::optional<ConstantValue> fold_division(BinaryOperator op, int64_t a, int64_t
     }
     if (op == BinaryOperator::FloorDiv) return int_value(quotient);
     if (op == BinaryOperator::Mod) return int_value(remainder);
-    bool exact = std::abs(a) <= kExactInDouble && std::abs(b) <= kExactInDouble && a != INT64_MIN && b != INT64_MIN;
+    bool exact =
+        std::abs(a) <= kExactInDouble && std::abs(b) <= kExactInDouble && a != INT64_MIN && b != INT64_MIN;
     if (!exact) return std::nullopt;
     return float_value(static_cast<double>(a) / static_cast<double>(b));
 }
@@ -66,13 +67,18 @@ std::optional<ConstantValue> fold_division(BinaryOperator op, int64_t a, int64_t
 std::optional<ConstantValue> fold_ints(BinaryOperator op, int64_t a, int64_t b) {
     int64_t result = 0;
     switch (op) {
-        case BinaryOperator::Add: return checked(__builtin_add_overflow(a, b, &result), result);
-        case BinaryOperator::Sub: return checked(__builtin_sub_overflow(a, b, &result), result);
-        case BinaryOperator::Mult: return checked(__builtin_mul_overflow(a, b, &result), result);
+        case BinaryOperator::Add:
+            return checked(__builtin_add_overflow(a, b, &result), result);
+        case BinaryOperator::Sub:
+            return checked(__builtin_sub_overflow(a, b, &result), result);
+        case BinaryOperator::Mult:
+            return checked(__builtin_mul_overflow(a, b, &result), result);
         case BinaryOperator::Div:
         case BinaryOperator::FloorDiv:
-        case BinaryOperator::Mod: return fold_division(op, a, b);
-        case BinaryOperator::Pow: return fold_power(a, b);
+        case BinaryOperator::Mod:
+            return fold_division(op, a, b);
+        case BinaryOperator::Pow:
+            return fold_power(a, b);
         case BinaryOperator::LShift: {
             if (b < 0 || b > 62 || a == INT64_MIN) return std::nullopt;
             return checked(__builtin_mul_overflow(a, int64_t{1} << b, &result), result);
@@ -80,23 +86,31 @@ std::optional<ConstantValue> fold_ints(BinaryOperator op, int64_t a, int64_t b) 
         case BinaryOperator::RShift:
             if (b < 0) return std::nullopt;
             return int_value(a >> (b > 63 ? 63 : b));
-        case BinaryOperator::BitAnd: return int_value(a & b);
-        case BinaryOperator::BitOr: return int_value(a | b);
-        case BinaryOperator::BitXor: return int_value(a ^ b);
-        case BinaryOperator::MatMult: return std::nullopt;
+        case BinaryOperator::BitAnd:
+            return int_value(a & b);
+        case BinaryOperator::BitOr:
+            return int_value(a | b);
+        case BinaryOperator::BitXor:
+            return int_value(a ^ b);
+        case BinaryOperator::MatMult:
+            return std::nullopt;
     }
     return std::nullopt;
 }
 
 std::optional<ConstantValue> fold_floats(BinaryOperator op, double a, double b) {
     switch (op) {
-        case BinaryOperator::Add: return float_value(a + b);
-        case BinaryOperator::Sub: return float_value(a - b);
-        case BinaryOperator::Mult: return float_value(a * b);
+        case BinaryOperator::Add:
+            return float_value(a + b);
+        case BinaryOperator::Sub:
+            return float_value(a - b);
+        case BinaryOperator::Mult:
+            return float_value(a * b);
         case BinaryOperator::Div:
             if (b == 0) return std::nullopt;
             return float_value(a / b);
-        default: return std::nullopt;
+        default:
+            return std::nullopt;
     }
 }
 
@@ -127,11 +141,11 @@ class Folder {
         }
         switch (stmt->kind) {
 #define F(type, name) field(node.name);
-#define TALC_STMT(kind, fields)                                    \
-    case StmtKind::kind: {                                         \
+#define TALC_STMT(kind, fields)                                        \
+    case StmtKind::kind: {                                             \
         [[maybe_unused]] auto& node = *static_cast<kind##Stmt*>(stmt); \
-        fields;                                                    \
-        break;                                                     \
+        fields;                                                        \
+        break;                                                         \
     }
 #include "lang/ast.def"
         }
@@ -140,13 +154,20 @@ class Folder {
     // What hangs on the left of a chain (a.b.c, a + b + c), or on the right of a chain of conditions.
     static Expr** spine_child(Expr* expr) {
         switch (expr->kind) {
-            case ExprKind::BinOp: return &as<BinOpExpr>(expr).left;
-            case ExprKind::UnaryOp: return &as<UnaryOpExpr>(expr).operand;
-            case ExprKind::Attribute: return &as<AttributeExpr>(expr).value;
-            case ExprKind::Subscript: return &as<SubscriptExpr>(expr).value;
-            case ExprKind::Call: return &as<CallExpr>(expr).func;
-            case ExprKind::IfExp: return &as<IfExpExpr>(expr).orelse;
-            default: return nullptr;
+            case ExprKind::BinOp:
+                return &as<BinOpExpr>(expr).left;
+            case ExprKind::UnaryOp:
+                return &as<UnaryOpExpr>(expr).operand;
+            case ExprKind::Attribute:
+                return &as<AttributeExpr>(expr).value;
+            case ExprKind::Subscript:
+                return &as<SubscriptExpr>(expr).value;
+            case ExprKind::Call:
+                return &as<CallExpr>(expr).func;
+            case ExprKind::IfExp:
+                return &as<IfExpExpr>(expr).orelse;
+            default:
+                return nullptr;
         }
     }
 
@@ -171,11 +192,11 @@ class Folder {
         Expr** skipped = spine_child(expr);
         switch (expr->kind) {
 #define F(type, name) other_field(node.name, skipped);
-#define TALC_EXPR(kind, fields)                                    \
-    case ExprKind::kind: {                                         \
+#define TALC_EXPR(kind, fields)                                        \
+    case ExprKind::kind: {                                             \
         [[maybe_unused]] auto& node = *static_cast<kind##Expr*>(expr); \
-        fields;                                                    \
-        break;                                                     \
+        fields;                                                        \
+        break;                                                         \
     }
 #include "lang/ast.def"
         }
@@ -244,11 +265,17 @@ class Folder {
     // The constant that `expr` is, or null.
     Expr* fold_node(Expr* expr) {
         switch (expr->kind) {
-            case ExprKind::BinOp: return fold_binary(as<BinOpExpr>(expr));
-            case ExprKind::UnaryOp: return fold_unary(as<UnaryOpExpr>(expr));
-            case ExprKind::Tuple: return fold_tuple(as<TupleExpr>(expr));
-            case ExprKind::Compare: fold_membership(as<CompareExpr>(expr)); return nullptr;
-            default: return nullptr;
+            case ExprKind::BinOp:
+                return fold_binary(as<BinOpExpr>(expr));
+            case ExprKind::UnaryOp:
+                return fold_unary(as<UnaryOpExpr>(expr));
+            case ExprKind::Tuple:
+                return fold_tuple(as<TupleExpr>(expr));
+            case ExprKind::Compare:
+                fold_membership(as<CompareExpr>(expr));
+                return nullptr;
+            default:
+                return nullptr;
         }
     }
 
@@ -275,11 +302,20 @@ class Folder {
         auto* compare = as_if<CompareExpr>(node.operand);
         if (node.op != UnaryOperator::Not || compare == nullptr || compare->ops.size != 1) return nullptr;
         switch (compare->ops[0]) {
-            case CompareOperator::In: compare->ops[0] = CompareOperator::NotIn; break;
-            case CompareOperator::NotIn: compare->ops[0] = CompareOperator::In; break;
-            case CompareOperator::Is: compare->ops[0] = CompareOperator::IsNot; break;
-            case CompareOperator::IsNot: compare->ops[0] = CompareOperator::Is; break;
-            default: return nullptr;
+            case CompareOperator::In:
+                compare->ops[0] = CompareOperator::NotIn;
+                break;
+            case CompareOperator::NotIn:
+                compare->ops[0] = CompareOperator::In;
+                break;
+            case CompareOperator::Is:
+                compare->ops[0] = CompareOperator::IsNot;
+                break;
+            case CompareOperator::IsNot:
+                compare->ops[0] = CompareOperator::Is;
+                break;
+            default:
+                return nullptr;
         }
         return compare;
     }
@@ -361,14 +397,20 @@ class Folder {
 bool is_true(const ConstantValue& value) {
     switch (value.kind) {
         case ConstantKind::None:
-        case ConstantKind::False: return false;
+        case ConstantKind::False:
+            return false;
         case ConstantKind::True:
-        case ConstantKind::Ellipsis: return true;
-        case ConstantKind::Int: return value.integer != 0;
-        case ConstantKind::Float: return value.number != 0;
+        case ConstantKind::Ellipsis:
+            return true;
+        case ConstantKind::Int:
+            return value.integer != 0;
+        case ConstantKind::Float:
+            return value.number != 0;
         case ConstantKind::Str:
-        case ConstantKind::Bytes: return !value.text.empty();
-        case ConstantKind::Tuple: return value.items.size != 0;
+        case ConstantKind::Bytes:
+            return !value.text.empty();
+        case ConstantKind::Tuple:
+            return value.items.size != 0;
     }
     return false;
 }

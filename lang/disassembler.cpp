@@ -46,31 +46,42 @@ std::string short_constant(const Code& code, size_t index) {
 
 std::string operand_text(const Code& code, const Instr& instr, Role role, uint16_t operand, uint32_t at) {
     switch (role) {
-        case Role::none: return {};
+        case Role::none:
+            return {};
         case Role::wr:
         case Role::wr2:
         case Role::rd:
         case Role::keep:
-        case Role::rw: return register_text(code, operand);
+        case Role::rw:
+            return register_text(code, operand);
         case Role::regs: {
             uint32_t length = range_length(instr);
-            return length <= 1 ? register_text(code, operand) : fmt::format("r{}..r{}", operand, operand + length - 1);
+            return length <= 1 ? register_text(code, operand)
+                               : fmt::format("r{}..r{}", operand, operand + length - 1);
         }
         case Role::count:
-        case Role::imm: return fmt::format("{}", operand);
-        case Role::konst: return short_constant(code, operand);
-        case Role::name: return item_text(code.names, operand);
+        case Role::imm:
+            return fmt::format("{}", operand);
+        case Role::konst:
+            return short_constant(code, operand);
+        case Role::name:
+            return item_text(code.names, operand);
         case Role::site:
-            return operand < code.sites.size() ? "." + item_text(code.names, code.sites[operand]) : fmt::format("?{}", operand);
+            return operand < code.sites.size() ? "." + item_text(code.names, code.sites[operand])
+                                               : fmt::format("?{}", operand);
         case Role::code:
             return operand < code.codes.size() ? fmt::format("<{}>", code.codes[operand]->qualname)
                                                : fmt::format("?{}", operand);
         case Role::free:
-            return operand < code.captures.size() ? "^" + code.captures[operand].name : fmt::format("?{}", operand);
+            return operand < code.captures.size() ? "^" + code.captures[operand].name
+                                                  : fmt::format("?{}", operand);
         case Role::jump16:
-        case Role::jump: return fmt::format("->{}", jump_target(instr, at));
-        case Role::glob: return item_text(code.globals, static_cast<size_t>(instr.bc()));
-        case Role::int32: return fmt::format("{}", instr.bc());
+        case Role::jump:
+            return fmt::format("->{}", jump_target(instr, at));
+        case Role::glob:
+            return item_text(code.globals, static_cast<size_t>(instr.bc()));
+        case Role::int32:
+            return fmt::format("{}", instr.bc());
     }
     return {};
 }
@@ -95,13 +106,14 @@ std::string disassemble_instruction(const Code& code, uint32_t at) {
 }
 
 std::string disassemble(const Code& code) {
-    std::string out = fmt::format("code {}: {} locals, {} registers", code.qualname, code.nlocals, code.nregs);
+    std::string out =
+        fmt::format("code {}: {} locals, {} registers", code.qualname, code.nlocals, code.nregs);
     if (code.is_generator) out += ", generator";
     if (code.is_class_body) out += ", class body";
     out += '\n';
     for (const Capture& capture : code.captures) {
-        out += fmt::format("  capture {} from {} {}\n", capture.name, capture.from_register ? "register" : "capture",
-                           capture.index);
+        out += fmt::format("  capture {} from {} {}\n", capture.name,
+                           capture.from_register ? "register" : "capture", capture.index);
     }
     uint32_t last_line = 0;
     for (uint32_t at = 0; at < code.instrs.size(); at++) {
@@ -111,7 +123,8 @@ std::string disassemble(const Code& code) {
         out += fmt::format("{:>5} {:>5}  {}\n", shown_line, at, disassemble_instruction(code, at));
     }
     for (const Handler& handler : code.handlers) {
-        out += fmt::format("  handler [{}, {}) -> {} in r{}\n", handler.begin, handler.end, handler.target, handler.reg);
+        out += fmt::format("  handler [{}, {}) -> {} in r{}\n", handler.begin, handler.end, handler.target,
+                           handler.reg);
     }
     for (const auto& nested : code.codes) out += "\n" + disassemble(*nested);
     return out;

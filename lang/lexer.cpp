@@ -41,8 +41,9 @@ void Lexer::check_text() {
         }
         DecodedCharacter c = decode_utf8(text_, i);
         if (c.length == 0) {
-            return fail({i, i + 1}, fmt::format("(unicode error) 'utf-8' codec can't decode byte 0x{:02x} in position {}",
-                                                static_cast<unsigned char>(text_[i]), i));
+            return fail({i, i + 1},
+                        fmt::format("(unicode error) 'utf-8' codec can't decode byte 0x{:02x} in position {}",
+                                    static_cast<unsigned char>(text_[i]), i));
         }
         i += c.length;
     }
@@ -91,7 +92,8 @@ void Lexer::finish() {
     if (mode_ != LexMode::Bracketed) {
         bool line_open = !result_.tokens.empty() && result_.tokens.back().kind != TokenKind::Newline &&
                          result_.tokens.back().kind != TokenKind::Dedent;
-        if (line_open && !stopped_ && brackets_.empty()) result_.tokens.push_back({TokenKind::Newline, at_end});
+        if (line_open && !stopped_ && brackets_.empty())
+            result_.tokens.push_back({TokenKind::Newline, at_end});
         for (size_t i = 1; i < indents_.size(); i++) result_.tokens.push_back({TokenKind::Dedent, at_end});
     }
     result_.tokens.push_back({TokenKind::EndOfFile, at_end});
@@ -193,7 +195,8 @@ void Lexer::apply_indentation(Indentation found, uint32_t line_begin) {
         result_.tokens.push_back({TokenKind::Dedent, {pos_, pos_}});
     }
     if (found.column != indents_.back().column) {
-        return fail(whole, "unindent does not match any outer indentation level", SyntaxErrorKind::Indentation);
+        return fail(whole, "unindent does not match any outer indentation level",
+                    SyntaxErrorKind::Indentation);
     }
     if (found.tab_is_one != indents_.back().tab_is_one) fail(whole, kTabs, SyntaxErrorKind::Tab);
 }
@@ -231,27 +234,48 @@ void Lexer::scan_operator() {
     };
     auto simple = [&](K one, K with_equal) { peek(1) == '=' ? take(with_equal, 2) : take(one, 1); };
     switch (peek()) {
-        case '(': return open_bracket(K::LParen);
-        case '[': return open_bracket(K::LBracket);
-        case '{': return open_bracket(K::LBrace);
-        case ')': return close_bracket(K::RParen, '(');
-        case ']': return close_bracket(K::RBracket, '[');
-        case '}': return close_bracket(K::RBrace, '{');
-        case ',': return take(K::Comma, 1);
-        case ';': return take(K::Semicolon, 1);
-        case '~': return take(K::Tilde, 1);
-        case ':': return simple(K::Colon, K::ColonEqual);
-        case '=': return simple(K::Equal, K::EqualEqual);
-        case '+': return simple(K::Plus, K::PlusEqual);
-        case '%': return simple(K::Percent, K::PercentEqual);
-        case '@': return simple(K::At, K::AtEqual);
-        case '&': return simple(K::Ampersand, K::AmpersandEqual);
-        case '|': return simple(K::Pipe, K::PipeEqual);
-        case '^': return simple(K::Caret, K::CaretEqual);
-        case '*': return family('*', K::Star, K::StarEqual, K::DoubleStar, K::DoubleStarEqual);
-        case '/': return family('/', K::Slash, K::SlashEqual, K::DoubleSlash, K::DoubleSlashEqual);
-        case '<': return family('<', K::Less, K::LessEqual, K::LeftShift, K::LeftShiftEqual);
-        case '>': return family('>', K::Greater, K::GreaterEqual, K::RightShift, K::RightShiftEqual);
+        case '(':
+            return open_bracket(K::LParen);
+        case '[':
+            return open_bracket(K::LBracket);
+        case '{':
+            return open_bracket(K::LBrace);
+        case ')':
+            return close_bracket(K::RParen, '(');
+        case ']':
+            return close_bracket(K::RBracket, '[');
+        case '}':
+            return close_bracket(K::RBrace, '{');
+        case ',':
+            return take(K::Comma, 1);
+        case ';':
+            return take(K::Semicolon, 1);
+        case '~':
+            return take(K::Tilde, 1);
+        case ':':
+            return simple(K::Colon, K::ColonEqual);
+        case '=':
+            return simple(K::Equal, K::EqualEqual);
+        case '+':
+            return simple(K::Plus, K::PlusEqual);
+        case '%':
+            return simple(K::Percent, K::PercentEqual);
+        case '@':
+            return simple(K::At, K::AtEqual);
+        case '&':
+            return simple(K::Ampersand, K::AmpersandEqual);
+        case '|':
+            return simple(K::Pipe, K::PipeEqual);
+        case '^':
+            return simple(K::Caret, K::CaretEqual);
+        case '*':
+            return family('*', K::Star, K::StarEqual, K::DoubleStar, K::DoubleStarEqual);
+        case '/':
+            return family('/', K::Slash, K::SlashEqual, K::DoubleSlash, K::DoubleSlashEqual);
+        case '<':
+            return family('<', K::Less, K::LessEqual, K::LeftShift, K::LeftShiftEqual);
+        case '>':
+            return family('>', K::Greater, K::GreaterEqual, K::RightShift, K::RightShiftEqual);
         case '-':
             if (peek(1) == '>') return take(K::Arrow, 2);
             return simple(K::Minus, K::MinusEqual);
@@ -261,10 +285,12 @@ void Lexer::scan_operator() {
         case '!':
             if (peek(1) == '=') return take(K::NotEqual, 2);
             return take(K::Unknown, 1);
-        default: break;
+        default:
+            break;
     }
     auto c = static_cast<unsigned char>(peek());
-    if (c < ' ' || c == 0x7F) return fail({pos_, pos_ + 1}, fmt::format("invalid non-printable character U+{:04X}", c));
+    if (c < ' ' || c == 0x7F)
+        return fail({pos_, pos_ + 1}, fmt::format("invalid non-printable character U+{:04X}", c));
     take(K::Unknown, 1);
 }
 

@@ -21,7 +21,7 @@ struct OpenBracket {
 };
 
 struct LexResult {
-    std::vector<Token> tokens;  // ends with EndOfFile
+    std::vector<Token> tokens;         // ends with EndOfFile
     std::optional<SyntaxError> error;  // the first one
     // The innermost bracket that was still open at the end of the text.
     std::optional<OpenBracket> unclosed;

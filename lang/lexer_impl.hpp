@@ -19,8 +19,8 @@ class Lexer {
     static constexpr size_t kMaxIndents = 100;   // as CPython
 
     struct Indentation {
-        uint32_t column = 0;       // tabs reach the next multiple of 8
-        uint32_t tab_is_one = 0;   // tabs count 1: both orders must agree
+        uint32_t column = 0;      // tabs reach the next multiple of 8
+        uint32_t tab_is_one = 0;  // tabs count 1: both orders must agree
     };
 
     char peek(uint32_t ahead = 0) const { return pos_ + ahead < end_ ? text_[pos_ + ahead] : '\0'; }
@@ -34,7 +34,8 @@ class Lexer {
     uint32_t line_at(uint32_t offset) const;
 
     // Records the error; the Error token covers `span`. In tolerant mode scanning goes on.
-    void fail(Span span, std::string message, SyntaxErrorKind kind = SyntaxErrorKind::Syntax, bool incomplete = false);
+    void fail(Span span, std::string message, SyntaxErrorKind kind = SyntaxErrorKind::Syntax,
+              bool incomplete = false);
 
     void check_text();
     void scan_line_start();

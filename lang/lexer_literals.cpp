@@ -22,16 +22,18 @@ void Lexer::scan_beyond_ascii(uint32_t begin) {
         if (is_ascii(peek())) break;
         DecodedCharacter c = decode_utf8(text_, pos_);
         if (c.length == 0 || pos_ + c.length > end_) {
-            return fail({pos_, pos_ + 1}, fmt::format("(unicode error) 'utf-8' codec can't decode byte 0x{:02x} in position {}",
-                                                      static_cast<unsigned char>(peek()), pos_));
+            return fail({pos_, pos_ + 1},
+                        fmt::format("(unicode error) 'utf-8' codec can't decode byte 0x{:02x} in position {}",
+                                    static_cast<unsigned char>(peek()), pos_));
         }
-        bool allowed = pos_ == begin ? may_start_identifier(c.code_point) : may_continue_identifier(c.code_point);
+        bool allowed =
+            pos_ == begin ? may_start_identifier(c.code_point) : may_continue_identifier(c.code_point);
         if (!allowed) {
             Span span{pos_, pos_ + c.length};
-            std::string message =
-                is_printable(c.code_point)
-                    ? fmt::format("invalid character '{}' (U+{:04X})", text_.substr(pos_, c.length), c.code_point)
-                    : fmt::format("invalid non-printable character U+{:04X}", c.code_point);
+            std::string message = is_printable(c.code_point)
+                                      ? fmt::format("invalid character '{}' (U+{:04X})",
+                                                    text_.substr(pos_, c.length), c.code_point)
+                                      : fmt::format("invalid non-printable character U+{:04X}", c.code_point);
             if (mode_ == LexMode::Tolerant && pos_ > begin) push(TokenKind::Name, begin);
             return fail(span, std::move(message));
         }
@@ -47,11 +49,20 @@ bool Lexer::scan_string_prefix(uint32_t begin) {
     int raw = 0, bytes = 0, unicode = 0, formatted = 0;
     for (char c : prefix) {
         switch (c | 0x20) {
-            case 'r': raw++; break;
-            case 'b': bytes++; break;
-            case 'u': unicode++; break;
-            case 'f': formatted++; break;
-            default: return false;
+            case 'r':
+                raw++;
+                break;
+            case 'b':
+                bytes++;
+                break;
+            case 'u':
+                unicode++;
+                break;
+            case 'f':
+                formatted++;
+                break;
+            default:
+                return false;
         }
     }
     if (raw > 1 || bytes + unicode + formatted > 1 || (unicode != 0 && raw != 0)) return false;
@@ -91,7 +102,8 @@ void Lexer::scan_string(TokenKind kind, uint32_t begin) {
             }
             pos_++;
         } else if (!triple && (c == '\n' || c == '\r')) {
-            std::string message = fmt::format("unterminated string literal (detected at line {})", line_at(pos_));
+            std::string message =
+                fmt::format("unterminated string literal (detected at line {})", line_at(pos_));
             uint32_t extent = mode_ == LexMode::Tolerant ? pos_ : opening + 1;
             return fail({begin, extent}, std::move(message));
         } else {
@@ -127,7 +139,8 @@ bool Lexer::scan_radix(uint32_t begin, int radix_bits, std::string_view name) {
         return radix_bits == 4 ? is_hex_digit(c) : c >= '0' && c < '0' + (1 << radix_bits);
     };
     auto wrong = [&] {
-        if (is_digit(peek())) return bad_number(begin, fmt::format("invalid digit '{}' in {} literal", peek(), name));
+        if (is_digit(peek()))
+            return bad_number(begin, fmt::format("invalid digit '{}' in {} literal", peek(), name));
         return bad_number(begin, fmt::format("invalid {} literal", name));
     };
     do {
@@ -190,8 +203,9 @@ void Lexer::scan_number() {
         return fail({begin, pos_}, "complex literals are not in the language");
     }
     if (!is_float && leading_zero && digits.find_first_not_of("0_") != std::string_view::npos) {
-        bad_number(begin, "leading zeros in decimal integer literals are not permitted; "
-                          "use an 0o prefix for octal integers");
+        bad_number(begin,
+                   "leading zeros in decimal integer literals are not permitted; "
+                   "use an 0o prefix for octal integers");
         return;
     }
     if (check_number_end(begin, "decimal")) push(is_float ? TokenKind::Float : TokenKind::Int, begin);

@@ -31,7 +31,8 @@ std::optional<uint32_t> hex_digits(std::string_view text, size_t at, size_t coun
 
 size_t octal_length(std::string_view text, size_t at) {
     size_t length = 0;
-    while (length < 3 && at + length < text.size() && text[at + length] >= '0' && text[at + length] <= '7') length++;
+    while (length < 3 && at + length < text.size() && text[at + length] >= '0' && text[at + length] <= '7')
+        length++;
     return length;
 }
 
@@ -55,15 +56,17 @@ Escape read_hex_escape(std::string_view text, size_t at, bool bytes) {
         }
         size_t last = at;
         while (last + 1 < text.size() && last - at < digits && is_hex_digit(text[last + 1])) last++;
-        escape.error =
-            fmt::format("(unicode error) 'unicodeescape' codec can't decode bytes in position {}-{}: truncated \\{} escape",
-                        position, last, std::string(1, letter) + std::string(digits, 'X'));
+        escape.error = fmt::format(
+            "(unicode error) 'unicodeescape' codec can't decode bytes in position {}-{}: truncated \\{} "
+            "escape",
+            position, last, std::string(1, letter) + std::string(digits, 'X'));
         return escape;
     }
     escape.value = *value;
     if (*value > 0x10FFFF) {
         escape.error = fmt::format(
-            "(unicode error) 'unicodeescape' codec can't decode bytes in position {}-{}: illegal Unicode character",
+            "(unicode error) 'unicodeescape' codec can't decode bytes in position {}-{}: illegal Unicode "
+            "character",
             at - 1, at + digits);
     }
     return escape;
@@ -73,27 +76,42 @@ Escape read_hex_escape(std::string_view text, size_t at, bool bytes) {
 Escape read_escape(std::string_view text, size_t at, bool bytes) {
     auto simple = [](uint32_t value) { return Escape{1, value, false, {}}; };
     switch (text[at]) {
-        case '\n': return {1, 0, true, {}};
-        case '\r': return {at + 1 < text.size() && text[at + 1] == '\n' ? size_t{2} : size_t{1}, 0, true, {}};
-        case '\\': return simple('\\');
-        case '\'': return simple('\'');
-        case '"': return simple('"');
-        case 'a': return simple('\a');
-        case 'b': return simple('\b');
-        case 'f': return simple('\f');
-        case 'n': return simple('\n');
-        case 'r': return simple('\r');
-        case 't': return simple('\t');
-        case 'v': return simple('\v');
-        case 'x': return read_hex_escape(text, at, bytes);
+        case '\n':
+            return {1, 0, true, {}};
+        case '\r':
+            return {at + 1 < text.size() && text[at + 1] == '\n' ? size_t{2} : size_t{1}, 0, true, {}};
+        case '\\':
+            return simple('\\');
+        case '\'':
+            return simple('\'');
+        case '"':
+            return simple('"');
+        case 'a':
+            return simple('\a');
+        case 'b':
+            return simple('\b');
+        case 'f':
+            return simple('\f');
+        case 'n':
+            return simple('\n');
+        case 'r':
+            return simple('\r');
+        case 't':
+            return simple('\t');
+        case 'v':
+            return simple('\v');
+        case 'x':
+            return read_hex_escape(text, at, bytes);
         case 'u':
         case 'U':
             if (bytes) return {};
             return read_hex_escape(text, at, bytes);
         case 'N':
             if (bytes) return {};
-            return {1, 0, false, "\\N{...} escapes are not in the language; write \\u or \\U and the code point"};
-        default: break;
+            return {1, 0, false,
+                    "\\N{...} escapes are not in the language; write \\u or \\U and the code point"};
+        default:
+            break;
     }
     if (size_t length = octal_length(text, at); length > 0) {
         uint32_t value = 0;
@@ -141,10 +159,17 @@ StringParts split_string(std::string_view token) {
     uint32_t at = 0;
     for (; token[at] != '"' && token[at] != '\''; at++) {
         switch (token[at] | 0x20) {
-            case 'r': parts.raw = true; break;
-            case 'b': parts.bytes = true; break;
-            case 'f': parts.formatted = true; break;
-            default: break;
+            case 'r':
+                parts.raw = true;
+                break;
+            case 'b':
+                parts.bytes = true;
+                break;
+            case 'f':
+                parts.formatted = true;
+                break;
+            default:
+                break;
         }
     }
     char quote = token[at];
@@ -156,7 +181,8 @@ StringParts split_string(std::string_view token) {
     return parts;
 }
 
-std::string decode_string(std::string_view content, bool raw, bool bytes, std::string& out, size_t& error_at) {
+std::string decode_string(std::string_view content, bool raw, bool bytes, std::string& out,
+                          size_t& error_at) {
     out.reserve(out.size() + content.size());
     for (size_t i = 0; i < content.size();) {
         char c = content[i];

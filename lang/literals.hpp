@@ -21,8 +21,8 @@ struct StringParts {
 };
 StringParts split_string(std::string_view token);
 
-// Appends the content with its escapes resolved. Returns an error message, empty if all is well; `error_at` is
-// then the offset of the escape within `content`.
+// Appends the content with its escapes resolved. Returns an error message, empty if all is well; `error_at`
+// is then the offset of the escape within `content`.
 std::string decode_string(std::string_view content, bool raw, bool bytes, std::string& out, size_t& error_at);
 
 }  // namespace talc::lang

@@ -5,22 +5,32 @@ namespace talc::lang {
 uint32_t range_length(const Instr& instr) {
     switch (op_info(instr.op).base) {
         case Op::CALL:
-        case Op::CALL_KW: return instr.c + 1u;
+        case Op::CALL_KW:
+            return instr.c + 1u;
         case Op::CALL_METHOD:
-        case Op::CALL_METHOD_KW: return instr.c + 2u;
-        case Op::CALL_EX: return instr.c != 0 ? 3 : 2;
-        case Op::BUILD_CLASS: return instr.c + 2u;
+        case Op::CALL_METHOD_KW:
+            return instr.c + 2u;
+        case Op::CALL_EX:
+            return instr.c != 0 ? 3 : 2;
+        case Op::BUILD_CLASS:
+            return instr.c + 2u;
         case Op::BUILD_LIST:
         case Op::BUILD_TUPLE:
         case Op::BUILD_SET:
-        case Op::BUILD_STRING: return instr.c;
-        case Op::BUILD_DICT: return instr.c * 2u;
-        case Op::FORMAT: return (instr.c & 4) != 0 ? 2 : 1;
+        case Op::BUILD_STRING:
+            return instr.c;
+        case Op::BUILD_DICT:
+            return instr.c * 2u;
+        case Op::FORMAT:
+            return (instr.c & 4) != 0 ? 2 : 1;
         case Op::SLICE:
         case Op::SUPER:
-        case Op::SUPER_METHOD: return 2;
-        case Op::BUILD_SLICE: return 3;
-        default: return 0;
+        case Op::SUPER_METHOD:
+            return 2;
+        case Op::BUILD_SLICE:
+            return 3;
+        default:
+            return 0;
     }
 }
 
@@ -41,8 +51,10 @@ bool ends_block(Op op) {
         case Op::RAISE_FROM:
         case Op::RERAISE:
         case Op::RAISE_CURRENT:
-        case Op::RAISE_ASSERT: return true;
-        default: return false;
+        case Op::RAISE_ASSERT:
+            return true;
+        default:
+            return false;
     }
 }
 

@@ -48,7 +48,8 @@ Expr* Parser::parse_atom() {
             node->id = name_of(take());
             return node;
         }
-        case Int: return parse_int_token(false);
+        case Int:
+            return parse_int_token(false);
         case Float: {
             auto* node = make<ConstantExpr>(tok_->span);
             node->value.kind = ConstantKind::Float;
@@ -57,15 +58,24 @@ Expr* Parser::parse_atom() {
         }
         case String:
         case FString:
-        case Bytes: return parse_strings();
-        case None: return make_constant(take().span, ConstantKind::None);
-        case True: return make_constant(take().span, ConstantKind::True);
-        case False: return make_constant(take().span, ConstantKind::False);
-        case Ellipsis: return make_constant(take().span, ConstantKind::Ellipsis);
-        case LParen: return parse_group();
-        case LBracket: return parse_list();
-        case LBrace: return parse_brace();
-        default: unexpected();
+        case Bytes:
+            return parse_strings();
+        case None:
+            return make_constant(take().span, ConstantKind::None);
+        case True:
+            return make_constant(take().span, ConstantKind::True);
+        case False:
+            return make_constant(take().span, ConstantKind::False);
+        case Ellipsis:
+            return make_constant(take().span, ConstantKind::Ellipsis);
+        case LParen:
+            return parse_group();
+        case LBracket:
+            return parse_list();
+        case LBrace:
+            return parse_brace();
+        default:
+            unexpected();
     }
 }
 
@@ -103,7 +113,8 @@ Expr* Parser::parse_group_content(uint32_t start) {
     }
     Expr* first = parse_star_named_expression();
     if (at(For) || at(Async)) {
-        if (first->kind == ExprKind::Starred) fail(first->span, "iterable unpacking cannot be used in comprehension");
+        if (first->kind == ExprKind::Starred)
+            fail(first->span, "iterable unpacking cannot be used in comprehension");
         List<Comprehension> generators = parse_comprehension_clauses();
         auto* node = make<GeneratorExpExpr>(since(start));
         node->elt = first;
@@ -137,7 +148,8 @@ Expr* Parser::parse_list() {
         elts.push(parse_star_named_expression());
         if (at(For) || at(Async)) {
             Expr* elt = elts.back();
-            if (elt->kind == ExprKind::Starred) fail(elt->span, "iterable unpacking cannot be used in comprehension");
+            if (elt->kind == ExprKind::Starred)
+                fail(elt->span, "iterable unpacking cannot be used in comprehension");
             if (elts.size() > 1) {
                 fail(Span::join(elts[0]->span, elt->span),
                      "did you forget parentheses around the comprehension target?");
@@ -236,7 +248,8 @@ Expr* Parser::parse_set(uint32_t start, Expr* first) {
     while (true) {
         if (at(For) || at(Async)) {
             Expr* elt = elts.back();
-            if (elt->kind == ExprKind::Starred) fail(elt->span, "iterable unpacking cannot be used in comprehension");
+            if (elt->kind == ExprKind::Starred)
+                fail(elt->span, "iterable unpacking cannot be used in comprehension");
             if (elts.size() > 1) {
                 fail(Span::join(elts[0]->span, elt->span),
                      "did you forget parentheses around the comprehension target?");

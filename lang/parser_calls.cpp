@@ -23,7 +23,8 @@ Keyword Parser::parse_keyword_argument(const List<Keyword>& before) {
     take();
     Expr* value = parse_expression();
     if (at(For)) {
-        fail(Span::join(name_span, value->span), "invalid syntax. Maybe you meant '==' or ':=' instead of '='?");
+        fail(Span::join(name_span, value->span),
+             "invalid syntax. Maybe you meant '==' or ':=' instead of '='?");
     }
     if (names_.text(name) == "__debug__") fail(name_span, "cannot assign to __debug__");
     // Many keywords are machine-made; looking at the last thousand keeps them from costing quadratic time.

@@ -8,19 +8,29 @@ using enum TokenKind;
 // Null if the next statement is a simple one.
 Stmt* Parser::parse_compound_statement() {
     switch (kind()) {
-        case If: return parse_if();
-        case While: return parse_while();
-        case For: return parse_for();
-        case Try: return parse_try();
-        case With: return parse_with();
-        case Def: return parse_function({}, begin());
-        case Class: return parse_class({}, begin());
-        case At: return parse_decorated();
-        default: return nullptr;
+        case If:
+            return parse_if();
+        case While:
+            return parse_while();
+        case For:
+            return parse_for();
+        case Try:
+            return parse_try();
+        case With:
+            return parse_with();
+        case Def:
+            return parse_function({}, begin());
+        case Class:
+            return parse_class({}, begin());
+        case At:
+            return parse_decorated();
+        default:
+            return nullptr;
     }
 }
 
-// The colon after the head of a block: a missing one at the end of the line is named, other tokens are just wrong.
+// The colon after the head of a block: a missing one at the end of the line is named, other tokens are just
+// wrong.
 void Parser::expect_block_colon() {
     if (at(Colon)) {
         take();
@@ -38,7 +48,8 @@ Parser::Body Parser::parse_block(std::string_view owner, uint32_t owner_begin) {
     }
     if (!at(Indent)) {
         if (at(Error)) unexpected();
-        fail(tok_->span, fmt::format("expected an indented block after {} on line {}", owner, line_at(owner_begin)),
+        fail(tok_->span,
+             fmt::format("expected an indented block after {} on line {}", owner, line_at(owner_begin)),
              SyntaxErrorKind::Indentation);
     }
     take();
@@ -137,7 +148,9 @@ ExceptHandler Parser::parse_except() {
                 expect(Colon);
             });
             tok_ = here;
-            if (several) fail(Span::join(handler.type->span, last->span), "multiple exception types must be parenthesized");
+            if (several)
+                fail(Span::join(handler.type->span, last->span),
+                     "multiple exception types must be parenthesized");
         }
         if (accept(As)) handler.name = expect_name();
     }
@@ -189,7 +202,8 @@ WithItem Parser::parse_with_item() {
     return item;
 }
 
-// with (a as b, c as d): the parentheses belong to the statement if `)` is followed by `:` and the items parse.
+// with (a as b, c as d): the parentheses belong to the statement if `)` is followed by `:` and the items
+// parse.
 bool Parser::parse_parenthesized_with_items(ListBuilder<WithItem>& items) {
     const Token* token = tok_;
     int depth = 0;
@@ -276,7 +290,8 @@ Stmt* Parser::parse_class(List<Expr*> decorators, uint32_t start) {
     if (at(LParen)) {
         uint32_t open = begin();
         parse_call_arguments(bases, keywords);
-        bool generator = bases.size == 1 && bases[0]->kind == ExprKind::GeneratorExp && bases[0]->span.begin == open;
+        bool generator =
+            bases.size == 1 && bases[0]->kind == ExprKind::GeneratorExp && bases[0]->span.begin == open;
         if (generator) fail(bases[0]->span, "invalid syntax");
     }
     expect_block_colon();
@@ -289,12 +304,14 @@ Stmt* Parser::parse_class(List<Expr*> decorators, uint32_t start) {
     node->decorator_list = decorators;
     for (const Keyword& keyword : keywords) {
         bool metaclass = keyword.name != kNoName && names_.text(keyword.name) == "metaclass";
-        not_in_language(keyword.span, metaclass ? "metaclass= is" : "keyword arguments of a class statement are");
+        not_in_language(keyword.span,
+                        metaclass ? "metaclass= is" : "keyword arguments of a class statement are");
     }
     for (Expr* base : bases) {
         if (base->kind == ExprKind::Starred) not_in_language(base->span, "starred bases of a class are");
     }
-    if (bases.size > 1) not_in_language(Span::join(bases[0]->span, bases.back()->span), "multiple inheritance is");
+    if (bases.size > 1)
+        not_in_language(Span::join(bases[0]->span, bases.back()->span), "multiple inheritance is");
     return node;
 }
 

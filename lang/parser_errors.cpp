@@ -87,8 +87,10 @@ bool Parser::starts_expression(const Token& token) const {
         case True:
         case False:
         case None:
-        case Ellipsis: return true;
-        default: return false;
+        case Ellipsis:
+            return true;
+        default:
+            return false;
     }
 }
 
@@ -117,7 +119,8 @@ ParseResult run(std::string_view text, Arena& arena, NameTable& names, bool expr
             }
         }
     }
-    // What the tokenizer found wins, wherever it stands: the parser stumbled over it or over its consequences.
+    // What the tokenizer found wins, wherever it stands: the parser stumbled over it or over its
+    // consequences.
     if (lexed.error) {
         result.module = nullptr;
         result.error = std::move(lexed.error);

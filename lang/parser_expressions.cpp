@@ -58,7 +58,9 @@ Expr* Parser::parse_star_expression() {
     return starred;
 }
 
-Expr* Parser::parse_star_named_expression() { return at(Star) ? parse_star_expression() : parse_named_expression(); }
+Expr* Parser::parse_star_named_expression() {
+    return at(Star) ? parse_star_expression() : parse_named_expression();
+}
 
 Expr* Parser::parse_named_expression() {
     uint32_t start = begin();
@@ -87,7 +89,8 @@ Expr* Parser::parse_expression() {
     uint32_t start = begin();
     Expr* value = parse_disjunction();
     if (!at(If)) return value;
-    // a if b else c if d else e ...: read from the left, built from the right, so that long chains do not recurse.
+    // a if b else c if d else e ...: read from the left, built from the right, so that long chains do not
+    // recurse.
     struct Choice {
         Expr* body;
         Expr* test;
@@ -137,9 +140,15 @@ Expr* Parser::parse_operators(Precedence lowest) {
             return left;
         }
         switch (op.precedence) {
-            case kOr: left = parse_bool(left, start, BoolOperator::Or, Or, kAnd); break;
-            case kAnd: left = parse_bool(left, start, BoolOperator::And, And, kNot); break;
-            case kComparison: left = parse_comparison(left, start); break;
+            case kOr:
+                left = parse_bool(left, start, BoolOperator::Or, Or, kAnd);
+                break;
+            case kAnd:
+                left = parse_bool(left, start, BoolOperator::And, And, kNot);
+                break;
+            case kComparison:
+                left = parse_comparison(left, start);
+                break;
             default: {
                 take();
                 Expr* right = parse_operators(static_cast<Precedence>(op.precedence + 1));
@@ -203,10 +212,17 @@ Expr* Parser::parse_not() {
 Expr* Parser::parse_operand() {
     UnaryOperator op;
     switch (kind()) {
-        case Minus: op = UnaryOperator::USub; break;
-        case Plus: op = UnaryOperator::UAdd; break;
-        case Tilde: op = UnaryOperator::Invert; break;
-        default: return parse_power();
+        case Minus:
+            op = UnaryOperator::USub;
+            break;
+        case Plus:
+            op = UnaryOperator::UAdd;
+            break;
+        case Tilde:
+            op = UnaryOperator::Invert;
+            break;
+        default:
+            return parse_power();
     }
     DepthGuard guard(*this);
     uint32_t start = begin();
@@ -252,9 +268,14 @@ Expr* Parser::parse_primary() {
                 value = node;
                 break;
             }
-            case LParen: value = parse_call(value, start); break;
-            case LBracket: value = parse_subscript(value, start); break;
-            default: return value;
+            case LParen:
+                value = parse_call(value, start);
+                break;
+            case LBracket:
+                value = parse_subscript(value, start);
+                break;
+            default:
+                return value;
         }
     }
 }
@@ -289,7 +310,9 @@ Expr* Parser::parse_yield() {
     return node;
 }
 
-Expr* Parser::parse_yield_or_star_expressions() { return at(Yield) ? parse_yield() : parse_star_expressions(); }
+Expr* Parser::parse_yield_or_star_expressions() {
+    return at(Yield) ? parse_yield() : parse_star_expressions();
+}
 
 // Targets of `for`: no `in` is taken.
 Expr* Parser::parse_target_list() {

@@ -1,6 +1,7 @@
 #pragma once
-// The parser's state. Statements: parser_statements.cpp, parser_compound.cpp. Expressions: parser_expressions.cpp,
-// parser_atoms.cpp, parser_calls.cpp, parser_strings.cpp. Targets and errors: parser_targets.cpp, parser_errors.cpp.
+// The parser's state. Statements: parser_statements.cpp, parser_compound.cpp. Expressions:
+// parser_expressions.cpp, parser_atoms.cpp, parser_calls.cpp, parser_strings.cpp. Targets and errors:
+// parser_targets.cpp, parser_errors.cpp.
 #include <fmt/format.h>
 
 #include <string>

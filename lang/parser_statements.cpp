@@ -54,18 +54,30 @@ void Parser::parse_simple_statements(ListBuilder<Stmt*>& out) {
 
 Stmt* Parser::parse_simple_statement() {
     switch (kind()) {
-        case Return: return parse_return();
-        case Import: return parse_import();
-        case From: return parse_import_from();
-        case Raise: return parse_raise();
-        case Del: return parse_delete();
-        case Assert: return parse_assert();
-        case Global: return parse_global();
-        case Nonlocal: return parse_nonlocal();
-        case Pass: return make<PassStmt>(take().span);
-        case Break: return make<BreakStmt>(take().span);
-        case Continue: return make<ContinueStmt>(take().span);
-        default: return parse_expression_statement();
+        case Return:
+            return parse_return();
+        case Import:
+            return parse_import();
+        case From:
+            return parse_import_from();
+        case Raise:
+            return parse_raise();
+        case Del:
+            return parse_delete();
+        case Assert:
+            return parse_assert();
+        case Global:
+            return parse_global();
+        case Nonlocal:
+            return parse_nonlocal();
+        case Pass:
+            return make<PassStmt>(take().span);
+        case Break:
+            return make<BreakStmt>(take().span);
+        case Continue:
+            return make<ContinueStmt>(take().span);
+        default:
+            return parse_expression_statement();
     }
 }
 
@@ -88,8 +100,8 @@ bool Parser::is_match_statement() const {
     if (!at(Name) || token_text(*tok_) != "match") return false;
     const Token* token = tok_ + 1;
     while (token->kind != Newline && token->kind != EndOfFile) token++;
-    return token->kind == Newline && token[-1].kind == Colon && token[1].kind == Indent && token[2].kind == Name &&
-           token_text(token[2]) == "case";
+    return token->kind == Newline && token[-1].kind == Colon && token[1].kind == Indent &&
+           token[2].kind == Name && token_text(token[2]) == "case";
 }
 
 Stmt* Parser::parse_assignment(Expr* first, uint32_t start) {
@@ -125,7 +137,8 @@ Stmt* Parser::parse_augmented(Expr* target, BinaryOperator op, uint32_t start) {
     bool single = target->kind == ExprKind::Name || target->kind == ExprKind::Attribute ||
                   target->kind == ExprKind::Subscript;
     if (!single) {
-        fail(target->span, fmt::format("'{}' is an illegal expression for augmented assignment", expr_name(target)));
+        fail(target->span,
+             fmt::format("'{}' is an illegal expression for augmented assignment", expr_name(target)));
     }
     check_debug_name(target, "assign to");
     take();
@@ -143,13 +156,15 @@ Stmt* Parser::parse_annotated(Expr* target, uint32_t start) {
     switch (target->kind) {
         case ExprKind::Name:
         case ExprKind::Attribute:
-        case ExprKind::Subscript: break;
+        case ExprKind::Subscript:
+            break;
         case ExprKind::Tuple: {
             bool bare = !target->parenthesized;
             fail(bare ? as<TupleExpr>(target).elts[0]->span : target->span,
                  "only single target (not tuple) can be annotated");
         }
-        case ExprKind::List: fail(target->span, "only single target (not list) can be annotated");
+        case ExprKind::List:
+            fail(target->span, "only single target (not list) can be annotated");
         default: {
             // `else if x:` and the like: only a complete annotation is a wrong one.
             const Token* here = tok_;

@@ -1,5 +1,5 @@
-// String literals: concatenation and f-strings. The expressions of an f-string are lexed and parsed in place, so
-// that their spans point into the source like all others.
+// String literals: concatenation and f-strings. The expressions of an f-string are lexed and parsed in place,
+// so that their spans point into the source like all others.
 #include <cstring>
 
 #include "lang/characters.hpp"
@@ -63,7 +63,8 @@ Expr* Parser::parse_strings() {
     return node;
 }
 
-// Literal text and fields from `at` on: to `end`, or in a format spec (level > 0) to the `}` that closes its field.
+// Literal text and fields from `at` on: to `end`, or in a format spec (level > 0) to the `}` that closes its
+// field.
 void Parser::parse_fstring_content(StringBuilder& builder, uint32_t& at, uint32_t end, bool raw, int level) {
     while (at < end) {
         uint32_t literal = at;
@@ -148,8 +149,9 @@ uint32_t Parser::find_field_expression_end(uint32_t at, uint32_t end) {
         if (c == ')' || c == ']' || c == '}') {
             if (open.empty()) fail({at, at + 1}, fmt::format("f-string: unmatched '{}'", c));
             if (open.back() != opener_of(c)) {
-                fail({at, at + 1}, fmt::format("f-string: closing parenthesis '{}' does not match opening parenthesis '{}'",
-                                               c, open.back()));
+                fail({at, at + 1},
+                     fmt::format("f-string: closing parenthesis '{}' does not match opening parenthesis '{}'",
+                                 c, open.back()));
             }
             open.pop_back();
         }
@@ -193,7 +195,8 @@ Expr* Parser::parse_embedded(uint32_t begin, uint32_t end) {
 }
 
 // {expression[=][!conversion][:spec]}
-void Parser::parse_replacement_field(StringBuilder& builder, uint32_t& at, uint32_t end, bool raw, int level) {
+void Parser::parse_replacement_field(StringBuilder& builder, uint32_t& at, uint32_t end, bool raw,
+                                     int level) {
     if (level >= 2) fail({at, at + 1}, "f-string: expressions nested too deeply");
     uint32_t field_begin = at++;
     auto expect_more = [&] {
@@ -219,9 +222,15 @@ void Parser::parse_replacement_field(StringBuilder& builder, uint32_t& at, uint3
         at++;
         expect_more();
         switch (text_[at]) {
-            case 's': conversion = Conversion::Str; break;
-            case 'r': conversion = Conversion::Repr; break;
-            case 'a': conversion = Conversion::Ascii; break;
+            case 's':
+                conversion = Conversion::Str;
+                break;
+            case 'r':
+                conversion = Conversion::Repr;
+                break;
+            case 'a':
+                conversion = Conversion::Ascii;
+                break;
             default:
                 fail({at, at + 1}, "f-string: invalid conversion character: expected 's', 'r', or 'a'");
         }

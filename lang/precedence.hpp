@@ -58,9 +58,12 @@ inline constexpr std::array<InfixOperator, 256> kInfixOperators = make_infix_ope
 constexpr bool augmented_operator(TokenKind kind, BinaryOperator& op) {
     switch (kind) {
 #define TALC_BINARY(name, token, assign, precedence, text) \
-    case TokenKind::assign: op = BinaryOperator::name; return true;
+    case TokenKind::assign:                                \
+        op = BinaryOperator::name;                         \
+        return true;
 #include "lang/operators.def"
-        default: return false;
+        default:
+            return false;
     }
 }
 

@@ -141,7 +141,8 @@ class Resolver {
 
     [[noreturn]] void fail_nonlocal(const Symbol& symbol) const {
         std::string message = fmt::format("no binding for nonlocal '{}' found", names_.text(symbol.name));
-        throw ScopeFailure{SyntaxError{std::move(message), nonlocal_span(symbol.name), SyntaxErrorKind::Syntax, false}};
+        throw ScopeFailure{
+            SyntaxError{std::move(message), nonlocal_span(symbol.name), SyntaxErrorKind::Syntax, false}};
     }
 
     Span nonlocal_span(NameId name) const {
@@ -153,7 +154,8 @@ class Resolver {
 
     uint16_t next_register(Scope& scope) const {
         if (scope.local_count >= kMaxLocals) {
-            throw ScopeFailure{SyntaxError{"too many local variables in one function", {}, SyntaxErrorKind::Syntax, false}};
+            throw ScopeFailure{
+                SyntaxError{"too many local variables in one function", {}, SyntaxErrorKind::Syntax, false}};
         }
         return static_cast<uint16_t>(scope.local_count++);
     }
@@ -179,7 +181,8 @@ class Resolver {
     }
 
     // Variables of an inlined comprehension are registers of the code around it. Those of comprehensions that
-    // stand side by side could be shared; they are not, so that a variable is one register for its whole life.
+    // stand side by side could be shared; they are not, so that a variable is one register for its whole
+    // life.
     void place_hidden(Scope& scope) {
         Scope& code = *scope.code_scope();
         for (Symbol& symbol : scope.symbols.all()) {

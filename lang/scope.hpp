@@ -30,10 +30,10 @@ enum SymbolFlags : uint16_t {
     kDeclaredGlobal = 8,
     kDeclaredNonlocal = 16,
     kAnnotated = 32,
-    kUnbindable = 64,   // deleted somewhere: a read must check that it is bound
-    kIteration = 128,   // target of a comprehension's `for`
-    kCaptured = 256,    // an inner function uses it
-    kNamedTarget = 512, // a walrus inside this comprehension assigns it, outside
+    kUnbindable = 64,    // deleted somewhere: a read must check that it is bound
+    kIteration = 128,    // target of a comprehension's `for`
+    kCaptured = 256,     // an inner function uses it
+    kNamedTarget = 512,  // a walrus inside this comprehension assigns it, outside
 };
 
 struct Symbol {
@@ -77,12 +77,12 @@ struct Scope {
     SymbolTable symbols;
     std::vector<CaptureSource> captures;
     bool is_generator = false;
-    bool inlined = false;       // a comprehension whose code is part of the code around it
-    bool has_class_cell = false;  // a class whose methods use __class__ or super()
+    bool inlined = false;          // a comprehension whose code is part of the code around it
+    bool has_class_cell = false;   // a class whose methods use __class__ or super()
     bool has_walrus = false;       // an expression may assign to a local
     bool has_annotations = false;  // a module or class with annotated variables
     uint16_t class_cell_register = 0;
-    uint32_t local_count = 0;   // registers below the temporaries
+    uint32_t local_count = 0;  // registers below the temporaries
 
     bool is_comprehension() const { return kind >= ScopeKind::ListComp; }
     bool is_function() const { return kind >= ScopeKind::Function; }
@@ -100,12 +100,12 @@ Symbol* find_variable(Scope* scope, NameId name);
 struct ScopeTree {
     std::deque<Scope> scopes;  // the module's first, inner ones after the one around them
     std::vector<std::pair<NameId, Span>> nonlocals;  // each declaration
-    bool annotations_are_text = false;  // from __future__ import annotations
+    bool annotations_are_text = false;               // from __future__ import annotations
     std::optional<SyntaxError> error;
 };
 
-// Resolves every name of the module. Sets the scopes of its function, class and comprehension nodes, and rewrites
-// private names (__x in a class) in place.
+// Resolves every name of the module. Sets the scopes of its function, class and comprehension nodes, and
+// rewrites private names (__x in a class) in place.
 void resolve_scopes(Module& module, NameTable& names, ScopeTree& tree);
 
 }  // namespace talc::lang

@@ -6,10 +6,14 @@ namespace {
 
 std::string_view comprehension_noun(ScopeKind kind) {
     switch (kind) {
-        case ScopeKind::ListComp: return "list comprehension";
-        case ScopeKind::SetComp: return "set comprehension";
-        case ScopeKind::DictComp: return "dict comprehension";
-        default: return "generator expression";
+        case ScopeKind::ListComp:
+            return "list comprehension";
+        case ScopeKind::SetComp:
+            return "set comprehension";
+        case ScopeKind::DictComp:
+            return "dict comprehension";
+        default:
+            return "generator expression";
     }
 }
 
@@ -62,8 +66,10 @@ void ScopeBuilder::visit_loop_body(const List<Stmt*>& body) {
 
 void ScopeBuilder::visit(Stmt* stmt) {
     switch (stmt->kind) {
-        case StmtKind::FunctionDef: return visit_function(as<FunctionDefStmt>(stmt));
-        case StmtKind::ClassDef: return visit_class(as<ClassDefStmt>(stmt));
+        case StmtKind::FunctionDef:
+            return visit_function(as<FunctionDefStmt>(stmt));
+        case StmtKind::ClassDef:
+            return visit_class(as<ClassDefStmt>(stmt));
         case StmtKind::Return: {
             if (!scope_->is_function()) fail(stmt->span, "'return' outside function");
             if (Expr* value = as<ReturnStmt>(stmt).value) visit(value);
@@ -86,7 +92,8 @@ void ScopeBuilder::visit(Stmt* stmt) {
             if (NameExpr* name = as_if<NameExpr>(node.target)) scope_->symbols.get(name->id).flags |= kUsed;
             return;
         }
-        case StmtKind::AnnAssign: return visit_annotated(as<AnnAssignStmt>(stmt));
+        case StmtKind::AnnAssign:
+            return visit_annotated(as<AnnAssignStmt>(stmt));
         case StmtKind::For: {
             auto& node = as<ForStmt>(stmt);
             visit(node.iter);
@@ -148,7 +155,8 @@ void ScopeBuilder::visit(Stmt* stmt) {
             if (node.msg != nullptr) visit(node.msg);
             return;
         }
-        case StmtKind::Import: return visit_import(as<ImportStmt>(stmt).names, false, stmt->span);
+        case StmtKind::Import:
+            return visit_import(as<ImportStmt>(stmt).names, false, stmt->span);
         case StmtKind::ImportFrom: {
             auto& node = as<ImportFromStmt>(stmt);
             bool future = node.level == 0 && names_.text(node.module) == "__future__";
@@ -164,8 +172,10 @@ void ScopeBuilder::visit(Stmt* stmt) {
             for (NameId& name : node.names) name = mangle(name);
             return visit_declaration(stmt->kind, node.names, stmt->span);
         }
-        case StmtKind::Expr: return visit(as<ExprStmt>(stmt).value);
-        case StmtKind::Pass: return;
+        case StmtKind::Expr:
+            return visit(as<ExprStmt>(stmt).value);
+        case StmtKind::Pass:
+            return;
         case StmtKind::Break:
             if (loops_ == 0) fail(stmt->span, "'break' outside loop");
             return;
@@ -183,7 +193,8 @@ void ScopeBuilder::visit_import(const List<Alias>& names, bool from, Span) {
             continue;
         }
         NameId bound = alias.asname;
-        if (bound == kNoName) bound = from ? alias.name : names_.intern(std::string(name.substr(0, name.find('.'))));
+        if (bound == kNoName)
+            bound = from ? alias.name : names_.intern(std::string(name.substr(0, name.find('.'))));
         // The name that is bound is private in a class, the module's own is not.
         NameId mangled = mangle(bound);
         if (alias.asname != kNoName || mangled != bound) alias.asname = mangled;
@@ -196,8 +207,9 @@ void ScopeBuilder::visit_future_import(ImportFromStmt& node) {
     for (const Alias& alias : node.names) {
         std::string_view feature = names_.text(alias.name);
         bool known = false;
-        for (std::string_view name : {"annotations", "division", "absolute_import", "with_statement", "print_function",
-                                      "unicode_literals", "generator_stop", "nested_scopes", "generators"}) {
+        for (std::string_view name :
+             {"annotations", "division", "absolute_import", "with_statement", "print_function",
+              "unicode_literals", "generator_stop", "nested_scopes", "generators"}) {
             known = known || feature == name;
         }
         if (!known) fail(alias.span, fmt::format("future feature {} is not defined", feature));
@@ -208,12 +220,16 @@ void ScopeBuilder::visit_future_import(ImportFromStmt& node) {
 void ScopeBuilder::visit_declaration(StmtKind kind, const List<NameId>& names, Span span) {
     bool global = kind == StmtKind::Global;
     std::string_view word = global ? "global" : "nonlocal";
-    if (!global && scope_->kind == ScopeKind::Module) fail(span, "nonlocal declaration not allowed at module level");
+    if (!global && scope_->kind == ScopeKind::Module)
+        fail(span, "nonlocal declaration not allowed at module level");
     for (NameId name : names) {
         Symbol& symbol = scope_->symbols.get(name);
-        if (symbol.has(kParameter)) fail(span, fmt::format("name '{}' is parameter and {}", text(name), word));
-        if (symbol.has(kUsed)) fail(span, fmt::format("name '{}' is used prior to {} declaration", text(name), word));
-        if (symbol.has(kAnnotated)) fail(span, fmt::format("annotated name '{}' can't be {}", text(name), word));
+        if (symbol.has(kParameter))
+            fail(span, fmt::format("name '{}' is parameter and {}", text(name), word));
+        if (symbol.has(kUsed))
+            fail(span, fmt::format("name '{}' is used prior to {} declaration", text(name), word));
+        if (symbol.has(kAnnotated))
+            fail(span, fmt::format("annotated name '{}' can't be {}", text(name), word));
         if (symbol.has(kAssigned)) {
             fail(span, fmt::format("name '{}' is assigned to before {} declaration", text(name), word));
         }
@@ -229,7 +245,8 @@ void ScopeBuilder::visit_annotated(AnnAssignStmt& node) {
     if (NameExpr* name = as_if<NameExpr>(node.target)) {
         name->id = mangle(name->id);
         Symbol& symbol = scope_->symbols.get(name->id);
-        if (node.simple && symbol.has(kDeclaredGlobal | kDeclaredNonlocal) && scope_->kind != ScopeKind::Module) {
+        if (node.simple && symbol.has(kDeclaredGlobal | kDeclaredNonlocal) &&
+            scope_->kind != ScopeKind::Module) {
             fail(node.span, fmt::format("annotated name '{}' can't be {}", text(name->id),
                                         symbol.has(kDeclaredGlobal) ? "global" : "nonlocal"));
         }
@@ -252,19 +269,22 @@ void ScopeBuilder::visit_target(Expr* target, uint16_t flags) {
             auto& node = as<NameExpr>(target);
             node.id = mangle(node.id);
             if ((flags & kIteration) != 0 && scope_->symbols.get(node.id).has(kNamedTarget)) {
-                fail(node.span, fmt::format("comprehension inner loop cannot rebind assignment expression target '{}'",
-                                            text(node.id)));
+                fail(node.span,
+                     fmt::format("comprehension inner loop cannot rebind assignment expression target '{}'",
+                                 text(node.id)));
             }
             return bind(node.id, node.span, flags);
         }
-        case ExprKind::Starred: return visit_target(as<StarredExpr>(target).value, flags);
+        case ExprKind::Starred:
+            return visit_target(as<StarredExpr>(target).value, flags);
         case ExprKind::Tuple:
             for (Expr* elt : as<TupleExpr>(target).elts) visit_target(elt, flags);
             return;
         case ExprKind::List:
             for (Expr* elt : as<ListExpr>(target).elts) visit_target(elt, flags);
             return;
-        default: return visit(target);
+        default:
+            return visit(target);
     }
 }
 
@@ -284,7 +304,8 @@ void ScopeBuilder::visit_parameters(const Arguments& args) {
         parameter.name = mangle(parameter.name);
         Symbol& symbol = scope_->symbols.get(parameter.name);
         if (symbol.has(kParameter)) {
-            fail(parameter.span, fmt::format("duplicate argument '{}' in function definition", text(parameter.name)));
+            fail(parameter.span,
+                 fmt::format("duplicate argument '{}' in function definition", text(parameter.name)));
         }
         symbol.flags |= kParameter;
     }
@@ -368,8 +389,9 @@ void ScopeBuilder::visit_named(NamedExprExpr& node) {
     while (owner->is_comprehension()) {
         Symbol& symbol = owner->symbols.get(target.id);
         if (symbol.has(kIteration)) {
-            fail(node.span, fmt::format("assignment expression cannot rebind comprehension iteration variable '{}'",
-                                        text(target.id)));
+            fail(node.span,
+                 fmt::format("assignment expression cannot rebind comprehension iteration variable '{}'",
+                             text(target.id)));
         }
         symbol.flags |= kUsed | kNamedTarget;
         owner = owner->parent;
@@ -397,18 +419,22 @@ void ScopeBuilder::visit_yield(Expr* expr) {
 void ScopeBuilder::visit(Expr* expr) {
     while (true) {
         switch (expr->kind) {
-            case ExprKind::Constant: return;
+            case ExprKind::Constant:
+                return;
             case ExprKind::Name: {
                 auto& node = as<NameExpr>(expr);
                 node.id = mangle(node.id);
                 return use(node.id);
             }
-            case ExprKind::BoolOp: return visit_all(as<BoolOpExpr>(expr).values);
+            case ExprKind::BoolOp:
+                return visit_all(as<BoolOpExpr>(expr).values);
             case ExprKind::BinOp:
                 visit(as<BinOpExpr>(expr).right);
                 expr = as<BinOpExpr>(expr).left;
                 continue;
-            case ExprKind::UnaryOp: expr = as<UnaryOpExpr>(expr).operand; continue;
+            case ExprKind::UnaryOp:
+                expr = as<UnaryOpExpr>(expr).operand;
+                continue;
             case ExprKind::Compare:
                 visit_all(as<CompareExpr>(expr).comparators);
                 expr = as<CompareExpr>(expr).left;
@@ -418,8 +444,10 @@ void ScopeBuilder::visit(Expr* expr) {
                 visit(as<IfExpExpr>(expr).body);
                 expr = as<IfExpExpr>(expr).orelse;
                 continue;
-            case ExprKind::NamedExpr: return visit_named(as<NamedExprExpr>(expr));
-            case ExprKind::Lambda: return visit_lambda(as<LambdaExpr>(expr));
+            case ExprKind::NamedExpr:
+                return visit_named(as<NamedExprExpr>(expr));
+            case ExprKind::Lambda:
+                return visit_lambda(as<LambdaExpr>(expr));
             case ExprKind::Call: {
                 auto& node = as<CallExpr>(expr);
                 visit_all(node.args);
@@ -444,20 +472,27 @@ void ScopeBuilder::visit(Expr* expr) {
                 if (node.step != nullptr) visit(node.step);
                 return;
             }
-            case ExprKind::Starred: expr = as<StarredExpr>(expr).value; continue;
-            case ExprKind::Tuple: return visit_all(as<TupleExpr>(expr).elts);
-            case ExprKind::List: return visit_all(as<ListExpr>(expr).elts);
-            case ExprKind::Set: return visit_all(as<SetExpr>(expr).elts);
+            case ExprKind::Starred:
+                expr = as<StarredExpr>(expr).value;
+                continue;
+            case ExprKind::Tuple:
+                return visit_all(as<TupleExpr>(expr).elts);
+            case ExprKind::List:
+                return visit_all(as<ListExpr>(expr).elts);
+            case ExprKind::Set:
+                return visit_all(as<SetExpr>(expr).elts);
             case ExprKind::Dict:
                 visit_all(as<DictExpr>(expr).keys);
                 return visit_all(as<DictExpr>(expr).values);
             case ExprKind::ListComp: {
                 auto& node = as<ListCompExpr>(expr);
-                return visit_comprehension(ScopeKind::ListComp, node.scope, node.elt, nullptr, node.generators);
+                return visit_comprehension(ScopeKind::ListComp, node.scope, node.elt, nullptr,
+                                           node.generators);
             }
             case ExprKind::SetComp: {
                 auto& node = as<SetCompExpr>(expr);
-                return visit_comprehension(ScopeKind::SetComp, node.scope, node.elt, nullptr, node.generators);
+                return visit_comprehension(ScopeKind::SetComp, node.scope, node.elt, nullptr,
+                                           node.generators);
             }
             case ExprKind::DictComp: {
                 auto& node = as<DictCompExpr>(expr);
@@ -469,7 +504,8 @@ void ScopeBuilder::visit(Expr* expr) {
                 return visit_comprehension(ScopeKind::GeneratorExp, node.scope, node.elt, nullptr,
                                            node.generators);
             }
-            case ExprKind::JoinedStr: return visit_all(as<JoinedStrExpr>(expr).values);
+            case ExprKind::JoinedStr:
+                return visit_all(as<JoinedStrExpr>(expr).values);
             case ExprKind::FormattedValue: {
                 auto& node = as<FormattedValueExpr>(expr);
                 if (node.format_spec != nullptr) visit(node.format_spec);

@@ -52,7 +52,7 @@ class ScopeBuilder {
     NameTable& names_;
     ScopeTree& tree_;
     Scope* scope_ = nullptr;
-    int loops_ = 0;           // loops around the statement, within its function
+    int loops_ = 0;               // loops around the statement, within its function
     int comprehension_iter_ = 0;  // inside the iterable of a comprehension
     NameId super_{};
     NameId dunder_class_{};

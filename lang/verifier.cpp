@@ -34,7 +34,8 @@ class Verifier {
         throw Defect{fmt::format("{}: {}", code_.qualname, message)};
     }
     [[noreturn]] void fail_at(uint32_t at, const std::string& message) const {
-        std::string_view name = static_cast<int>(code_.instrs[at].op) < kOpCount ? op_info(code_.instrs[at].op).name : "?";
+        std::string_view name =
+            static_cast<int>(code_.instrs[at].op) < kOpCount ? op_info(code_.instrs[at].op).name : "?";
         fail(fmt::format("instruction {} ({}): {}", at, name, message));
     }
 
@@ -44,9 +45,11 @@ class Verifier {
         if (code_.nlocals > code_.nregs) fail("more locals than registers");
         if (code_.local_names.size() != code_.nlocals) fail("names of locals and locals differ in number");
         if (code_.positional_only > code_.positional) fail("more positional-only than positional parameters");
-        uint32_t parameters = uint32_t{code_.positional} + code_.keyword_only + code_.has_varargs + code_.has_varkw;
+        uint32_t parameters =
+            uint32_t{code_.positional} + code_.keyword_only + code_.has_varargs + code_.has_varkw;
         if (parameters > code_.nlocals) fail("more parameters than locals");
-        if (code_.is_class_body && code_.nlocals == 0) fail("a class body without a register for its namespace");
+        if (code_.is_class_body && code_.nlocals == 0)
+            fail("a class body without a register for its namespace");
         for (uint32_t site : code_.sites) {
             if (site >= code_.names.size()) fail("a site's name is out of range");
         }
@@ -64,15 +67,21 @@ class Verifier {
 
     void check_operand(uint32_t at, Role role, uint16_t operand) const {
         switch (role) {
-            case Role::konst: return check_index(at, operand, code_.constants.size(), "constant");
-            case Role::name: return check_index(at, operand, code_.names.size(), "name");
-            case Role::site: return check_index(at, operand, code_.sites.size(), "site");
-            case Role::code: return check_index(at, operand, code_.codes.size(), "code");
-            case Role::free: return check_index(at, operand, code_.captures.size(), "capture");
+            case Role::konst:
+                return check_index(at, operand, code_.constants.size(), "constant");
+            case Role::name:
+                return check_index(at, operand, code_.names.size(), "name");
+            case Role::site:
+                return check_index(at, operand, code_.sites.size(), "site");
+            case Role::code:
+                return check_index(at, operand, code_.codes.size(), "code");
+            case Role::free:
+                return check_index(at, operand, code_.captures.size(), "capture");
             case Role::none:
                 if (operand != 0) fail_at(at, "an unused operand is not 0");
                 return;
-            default: return;
+            default:
+                return;
         }
     }
 
@@ -91,12 +100,13 @@ class Verifier {
             check_index(at, static_cast<size_t>(instr.bc()), code_.globals.size(), "global");
         }
         for_each_register(instr, [&](uint32_t first, uint32_t count, Access) {
-            if (count != 0 && first + count > code_.nregs) fail_at(at, fmt::format("register {} is out of range", first + count - 1));
+            if (count != 0 && first + count > code_.nregs)
+                fail_at(at, fmt::format("register {} is out of range", first + count - 1));
         });
         check_jump(at);
         check_extra(at);
-        bool in_namespace = info.base == Op::LOAD_NAME || info.base == Op::STORE_NAME || info.base == Op::DELETE_NAME ||
-                            info.base == Op::LOAD_CLASS_FREE;
+        bool in_namespace = info.base == Op::LOAD_NAME || info.base == Op::STORE_NAME ||
+                            info.base == Op::DELETE_NAME || info.base == Op::LOAD_CLASS_FREE;
         if (in_namespace && !code_.is_class_body) fail_at(at, "only a class body has a namespace");
         bool yields = info.base == Op::YIELD || info.base == Op::YIELD_FROM;
         if (yields && !code_.is_generator) fail_at(at, "not in a generator");
@@ -128,14 +138,16 @@ class Verifier {
         const auto* names = std::get_if<TupleConstant>(&code_.constants[index].value);
         if (names == nullptr) fail_at(at, "the names of keywords are no tuple");
         for (const Constant& name : names->items) {
-            if (!std::holds_alternative<std::string>(name.value)) fail_at(at, "the name of a keyword is no string");
+            if (!std::holds_alternative<std::string>(name.value))
+                fail_at(at, "the name of a keyword is no string");
         }
         if (names->items.size() > instr.c) fail_at(at, "more keywords than arguments");
     }
 
     void check_handlers() const {
         for (const Handler& handler : code_.handlers) {
-            if (handler.begin >= handler.end || handler.end > size()) fail("a protected region is out of range");
+            if (handler.begin >= handler.end || handler.end > size())
+                fail("a protected region is out of range");
             if (handler.target >= size()) fail("a handler is out of range");
             if (code_.instrs[handler.target].op == Op::EXTRA) fail("a handler begins with operands");
             if (handler.reg >= code_.nregs) fail("a handler's register is out of range");
@@ -153,7 +165,8 @@ class Verifier {
         states_.assign(size(), State{});
         State start;
         start.reached = true;
-        uint32_t parameters = uint32_t{code_.positional} + code_.keyword_only + code_.has_varargs + code_.has_varkw;
+        uint32_t parameters =
+            uint32_t{code_.positional} + code_.keyword_only + code_.has_varargs + code_.has_varkw;
         if (code_.is_class_body) parameters = 1;
         for (uint32_t i = 0; i < parameters; i++) start.bound.add(i);
         flow_into(0, start.bound);
@@ -209,8 +222,12 @@ class Verifier {
                         if (access == Access::Read && reg >= code_.nlocals) bound.remove(reg);
                         break;
                     case Access::Write:
-                    case Access::Update: bound.add(reg); break;
-                    case Access::Clear: bound.remove(reg); break;
+                    case Access::Update:
+                        bound.add(reg);
+                        break;
+                    case Access::Clear:
+                        bound.remove(reg);
+                        break;
                 }
             }
         });

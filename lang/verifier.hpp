@@ -1,5 +1,6 @@
 #pragma once
-// Whether a Code may be run: every operand in bounds, every jump inside, every register bound where it is read.
+// Whether a Code may be run: every operand in bounds, every jump inside, every register bound where it is
+// read.
 #include <string>
 
 #include "lang/code.hpp"

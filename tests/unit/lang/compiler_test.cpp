@@ -5,7 +5,8 @@ using namespace talc::lang;
 using namespace talc::lang::testing;
 
 TEST_CASE("an assignment of an operation is one instruction", "[lang]") {
-    CHECK(function_text("def f(a, b):\n    x = a + b\n    return x") == "ADD r2:x, r0:a, r1:b\nRETURN r2:x\n");
+    CHECK(function_text("def f(a, b):\n    x = a + b\n    return x") ==
+          "ADD r2:x, r0:a, r1:b\nRETURN r2:x\n");
     CHECK(function_text("def f(a):\n    a += 1") == "IADD_K r0:a, r0:a, 1\nRETURN_NONE\n");
     CHECK(function_text("def f(a):\n    return a.b") == "LOAD_ATTR r1, r0:a, .b\nRETURN r1\n");
 }
@@ -71,7 +72,8 @@ TEST_CASE("names resolve as in Python", "[lang]") {
     // private names
     auto mangled = code_of("class A:\n    def f(self): return self.__x\n");
     CHECK(mangled->codes[0]->codes[0]->names[0] == "_A__x");
-    CHECK(error_of("def f():\n    print(x)\n    global x") == "SyntaxError: name 'x' is used prior to global declaration");
+    CHECK(error_of("def f():\n    print(x)\n    global x") ==
+          "SyntaxError: name 'x' is used prior to global declaration");
     CHECK(error_of("def f():\n    x = 1\n    global x") ==
           "SyntaxError: name 'x' is assigned to before global declaration");
     CHECK(error_of("def f(x):\n    nonlocal x") == "SyntaxError: name 'x' is parameter and nonlocal");
@@ -103,15 +105,18 @@ TEST_CASE("comprehensions are inlined unless that could be seen", "[lang]") {
 }
 
 TEST_CASE("reads of locals that may be unbound are checked, others are not", "[lang]") {
-    CHECK(function_text("def f(c):\n    if c: x = 1\n    return x").find("CHECK_BOUND r1:x") != std::string::npos);
-    CHECK(function_text("def f(c):\n    if c: x = 1\n    else: x = 2\n    return x").find("CHECK") == std::string::npos);
-    CHECK(function_text("def f(c):\n    for x in c: pass\n    return x").find("CHECK_BOUND") != std::string::npos);
+    CHECK(function_text("def f(c):\n    if c: x = 1\n    return x").find("CHECK_BOUND r1:x") !=
+          std::string::npos);
+    CHECK(function_text("def f(c):\n    if c: x = 1\n    else: x = 2\n    return x").find("CHECK") ==
+          std::string::npos);
+    CHECK(function_text("def f(c):\n    for x in c: pass\n    return x").find("CHECK_BOUND") !=
+          std::string::npos);
     CHECK(function_text("def f(c):\n    for x in c: g(x)").find("CHECK") == std::string::npos);
     CHECK(function_text("def f(c):\n    del c\n    return c").find("CHECK_BOUND r0:c") != std::string::npos);
     CHECK(function_text("def f():\n    try: x = g()\n    except E: pass\n    return x").find("CHECK_BOUND") !=
           std::string::npos);
-    CHECK(function_text("def f():\n    while True:\n        x = 1\n        if g(): break\n    return x").find("CHECK") ==
-          std::string::npos);
+    CHECK(function_text("def f():\n    while True:\n        x = 1\n        if g(): break\n    return x")
+              .find("CHECK") == std::string::npos);
 }
 
 TEST_CASE("code after the end of control is left out", "[lang]") {
@@ -153,7 +158,8 @@ TEST_CASE("long loops and branches need no short jumps", "[lang]") {
 }
 
 TEST_CASE("docstrings, annotations and names of codes", "[lang]") {
-    auto code = code_of("'module'\nclass A:\n    'class'\n    def f(self, x: int = 1) -> str:\n        'function'\n");
+    auto code =
+        code_of("'module'\nclass A:\n    'class'\n    def f(self, x: int = 1) -> str:\n        'function'\n");
     CHECK(constant_text(code->constants[static_cast<size_t>(code->doc)]) == "\"module\"");
     const Code& f = *code->codes[0]->codes[0];
     CHECK(f.qualname == "A.f");
@@ -172,7 +178,8 @@ TEST_CASE("the verifier rejects code that would misbehave", "[lang]") {
         damage(code);
         return !verify(*result.code).empty();
     };
-    std::string_view text = "def f(a, b):\n    for x in a:\n        if x < b: print(x, end='')\n    return a.y + [1][b]\n";
+    std::string_view text =
+        "def f(a, b):\n    for x in a:\n        if x < b: print(x, end='')\n    return a.y + [1][b]\n";
     CHECK_FALSE(broken(text, [](Code&) {}));
     CHECK(broken(text, [](Code& code) { code.instrs.pop_back(); }));
     CHECK(broken(text, [](Code& code) { code.spans.pop_back(); }));
@@ -202,12 +209,15 @@ TEST_CASE("statements of every kind compile to sound code", "[lang]") {
     for (std::string_view text : {
              "import a.b, c as d\nfrom e import f as g, h\nfrom i import *\n",
              "def f(a, /, b, *c, d=1, **e):\n    global g\n    g = a\n    del b, c[0], c.x, (a, [d])\n",
-             "def f():\n    try:\n        return g()\n    except (A, B) as e:\n        raise C from e\n    except D:\n"
+             "def f():\n    try:\n        return g()\n    except (A, B) as e:\n        raise C from e\n    "
+             "except D:\n"
              "        pass\n    else:\n        h()\n    finally:\n        k()\n",
-             "def f():\n    for x in y:\n        try:\n            if x: break\n            continue\n        finally:\n"
+             "def f():\n    for x in y:\n        try:\n            if x: break\n            continue\n       "
+             " finally:\n"
              "            with a as (b, *c), d: return b\n    else: z()\n",
              "def f():\n    x = yield 1\n    y = yield from x\n    return (yield), [*x, *y], {**x}, {*y}\n",
-             "class A(B):\n    x: int\n    y: str = 'a'\n    def f(self): return super().f(*self.a, **self.b)\n"
+             "class A(B):\n    x: int\n    y: str = 'a'\n    def f(self): return super().f(*self.a, "
+             "**self.b)\n"
              "    @property\n    def g(self): return __class__, super\n",
              "a = b = c[0] = d.e = 1\na, (b, *c), [d.e, f[g]] = h\na, b = b, a\nx[1:2], x[::3] = 1, 2\n",
              "a += 1; b.c -= f(); d[e] *= 2; g[h()][0] @= i\nx[a:b] //= c\n",
@@ -215,7 +225,8 @@ TEST_CASE("statements of every kind compile to sound code", "[lang]") {
              "x = f'{a}{b!r:>{w}}{c=}' f'' 'x'\ny = f''\nz = f'{a}'\n",
              "while (x := f()) and (y := x.g): print(x + (x := 1), x[(x := 2)])\n",
              "def f():\n    [y := x for x in z]\n    return y, {a: b for a, b in c if a if b for d in b}\n",
-             "def f():\n    x = 1\n    def g():\n        nonlocal x\n        x += 1\n        del x\n    return g\n",
+             "def f():\n    x = 1\n    def g():\n        nonlocal x\n        x += 1\n        del x\n    "
+             "return g\n",
          }) {
         INFO(text);
         code_of(text);

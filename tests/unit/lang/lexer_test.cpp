@@ -4,7 +4,8 @@ using namespace talc::lang;
 using namespace talc::lang::testing;
 
 TEST_CASE("indentation becomes tokens", "[lang]") {
-    CHECK(kinds("if x:\n  y\nz") == "If Name Colon Newline Indent Name Newline Dedent Name Newline EndOfFile");
+    CHECK(kinds("if x:\n  y\nz") ==
+          "If Name Colon Newline Indent Name Newline Dedent Name Newline EndOfFile");
     CHECK(kinds("if x:\n  if y:\n    z") ==
           "If Name Colon Newline Indent If Name Colon Newline Indent Name Newline Dedent Dedent EndOfFile");
     // Blank lines and comments have none.
@@ -21,14 +22,16 @@ TEST_CASE("lines are joined in brackets and by a backslash", "[lang]") {
 
 TEST_CASE("operators are the longest that fit", "[lang]") {
     CHECK(kinds("a**=b//c<<=d->e...f:=g") ==
-          "Name DoubleStarEqual Name DoubleSlash Name LeftShiftEqual Name Arrow Name Ellipsis Name ColonEqual Name "
+          "Name DoubleStarEqual Name DoubleSlash Name LeftShiftEqual Name Arrow Name Ellipsis Name "
+          "ColonEqual Name "
           "Newline EndOfFile");
     CHECK(kinds("a!=b<=c>=d") == "Name NotEqual Name LessEqual Name GreaterEqual Name Newline EndOfFile");
 }
 
 TEST_CASE("numbers", "[lang]") {
     CHECK(kinds("1 0 00 1_000 0xFf 0o17 0b1_0") == "Int Int Int Int Int Int Int Newline EndOfFile");
-    CHECK(kinds("1. .5 1e3 1_0.0_1e-1_0 0.0 09.5 0e0") == "Float Float Float Float Float Float Float Newline EndOfFile");
+    CHECK(kinds("1. .5 1e3 1_0.0_1e-1_0 0.0 09.5 0e0") ==
+          "Float Float Float Float Float Float Float Newline EndOfFile");
     CHECK(kinds("1if x else 2") == "Int If Name Else Int Newline EndOfFile");
     CHECK(kinds("0xfor x") == "Int Or Name Newline EndOfFile");
     CHECK(kinds("1..real") == "Float Dot Name Newline EndOfFile");

@@ -22,7 +22,8 @@ TEST_CASE("operators bind as in Python", "[lang]") {
 
 TEST_CASE("nodes print with their fields", "[lang]") {
     CHECK(syntax_tree("x = 1") ==
-          "Module\n  Assign\n    targets:\n      Name\n        id: x\n    value:\n      Constant\n        value: 1\n");
+          "Module\n  Assign\n    targets:\n      Name\n        id: x\n    value:\n      Constant\n        "
+          "value: 1\n");
     CHECK(syntax_tree("f(a, *b, c=1, **d)").find("keyword None") != std::string::npos);
     CHECK(syntax_tree("f'{x!r:>{w}} {{}} {y=}'").find("conversion: r") != std::string::npos);
 }
@@ -51,7 +52,8 @@ TEST_CASE("syntax errors use CPython's words", "[lang]") {
         {"f(a, b", "SyntaxError: '(' was never closed"},
         {"x = [1,\n2\ny = 3", "SyntaxError: '[' was never closed"},
         {"if x = 3: pass", "SyntaxError: invalid syntax. Maybe you meant '==' or ':=' instead of '='?"},
-        {"if x.a = 3: pass", "SyntaxError: cannot assign to attribute here. Maybe you meant '==' instead of '='?"},
+        {"if x.a = 3: pass",
+         "SyntaxError: cannot assign to attribute here. Maybe you meant '==' instead of '='?"},
         {"1 = x", "SyntaxError: cannot assign to literal here. Maybe you meant '==' instead of '='?"},
         {"f() = 1", "SyntaxError: cannot assign to function call here. Maybe you meant '==' instead of '='?"},
         {"f() = x = 1", "SyntaxError: cannot assign to function call"},
@@ -96,7 +98,8 @@ TEST_CASE("syntax errors use CPython's words", "[lang]") {
         {"f'{a'", "SyntaxError: f-string: expecting '}'"},
         {"f'{a[}'", "SyntaxError: f-string: closing parenthesis '}' does not match opening parenthesis '['"},
         {"'\\x4'",
-         "SyntaxError: (unicode error) 'unicodeescape' codec can't decode bytes in position 0-2: truncated \\xXX escape"},
+         "SyntaxError: (unicode error) 'unicodeescape' codec can't decode bytes in position 0-2: truncated "
+         "\\xXX escape"},
     };
     for (const Case& item : cases) {
         INFO(item.text);
@@ -134,7 +137,8 @@ TEST_CASE("no text makes the front end recurse without limit", "[lang]") {
         return out;
     };
     CHECK(error_of(repeat("(", 10000)) == "SyntaxError: too many nested parentheses");
-    CHECK(error_of("x = " + repeat("[", 10000) + repeat("]", 10000)) == "SyntaxError: too many nested parentheses");
+    CHECK(error_of("x = " + repeat("[", 10000) + repeat("]", 10000)) ==
+          "SyntaxError: too many nested parentheses");
     CHECK(error_of("x = " + repeat("not ", 100000) + "y") == "SyntaxError: too many nested expressions");
     CHECK(error_of("x = " + repeat("-", 100000) + "y") == "SyntaxError: too many nested expressions");
     CHECK(error_of("x = " + repeat("lambda: ", 100000) + "y") == "SyntaxError: too many nested expressions");
