@@ -58,9 +58,8 @@ std::optional<ConstantValue> fold_division(BinaryOperator op, int64_t a, int64_t
     }
     if (op == BinaryOperator::FloorDiv) return int_value(quotient);
     if (op == BinaryOperator::Mod) return int_value(remainder);
-    bool exact =
-        std::abs(a) <= kExactInDouble && std::abs(b) <= kExactInDouble && a != INT64_MIN && b != INT64_MIN;
-    if (!exact) return std::nullopt;
+    auto exact = [](int64_t n) { return -kExactInDouble <= n && n <= kExactInDouble; };
+    if (!exact(a) || !exact(b)) return std::nullopt;
     return float_value(static_cast<double>(a) / static_cast<double>(b));
 }
 

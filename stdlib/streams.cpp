@@ -4,20 +4,11 @@
 
 namespace talc::stdlib {
 
-// The engine's hold on its streams. Files keep them alive for longer, and the watched variables hold files: without
-// this end of the watch they would keep each other for ever.
-struct Streams::Owner {
-    std::shared_ptr<Streams> streams = std::make_shared<Streams>();
-    ~Owner() {
-        for (Watched& watched : streams->watched_) watched = {};
-    }
-};
-
 std::shared_ptr<Streams> Streams::shared(vm::Vm& vm) {
     static const char kKey = 0;
     std::shared_ptr<void>& slot = vm.extension[&kKey];
-    if (!slot) slot = std::make_shared<Owner>();
-    return std::static_pointer_cast<Owner>(slot)->streams;
+    if (!slot) slot = std::make_shared<Streams>();
+    return std::static_pointer_cast<Streams>(slot);
 }
 
 Streams& Streams::of(vm::Vm& vm) { return *shared(vm); }

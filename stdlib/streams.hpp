@@ -35,8 +35,6 @@ class Streams {
     void flush_all();
 
   private:
-    struct Owner;
-
     RawFile in_;
     RawFile out_;
     RawFile err_;
