@@ -3,12 +3,13 @@
 // graph. Rules and compositions are templates over an emitter E with
 //   E::Value (empty: no value), E::Dim, E::Shape, E::Attrs,
 //   emit(op, {values}, attrs), emit_all(op, ...) for several results, number(scalar), size(dim),
-//   shape(value), dtype(value), device(value), same(dim, dim).
+//   shape(value), dtype(value), device(value), same(dim, dim), at_most(dim, dim), text(dim), nonzero(mask).
 #include <span>
 #include <vector>
 
 #include "autograd/tape.hpp"
 #include "graph/graph.hpp"
+#include "tensor/error.hpp"
 #include "tensor/factory.hpp"
 
 namespace talc::autograd {
@@ -40,6 +41,10 @@ class TensorEmit {
     tensor::DType dtype(const Value& v) const { return v.dtype(); }
     tensor::Device device(const Value& v) const { return v.device(); }
     bool same(Dim a, Dim b) const { return a == b; }
+    bool at_most(Dim a, Dim b) const { return a <= b; }
+    std::string text(Dim a) const { return std::to_string(a); }
+    // For each dim of a mask the coordinates of its true elements.
+    std::vector<Value> nonzero(const Value& mask) { return tensor::nonzero(context_, mask); }
 
   private:
     tensor::Context& context_;
@@ -78,6 +83,11 @@ class GraphEmit {
     tensor::DType dtype(Value v) const { return v->dtype(); }
     tensor::Device device(Value v) const { return v->type().device; }
     bool same(Dim a, Dim b) const { return graph_.dims().same(a, b); }
+    bool at_most(Dim a, Dim b) const { return graph_.dims().at_most(a, b); }
+    std::string text(Dim a) const { return graph::to_string(a); }
+    std::vector<Value> nonzero(Value) {
+        tensor::fail("a mask as an index gives a shape that depends on values, which a graph cannot have");
+    }
 
   private:
     graph::Graph& graph_;

@@ -29,7 +29,8 @@ class CpuMemory final : public DeviceMemory {
   public:
     void* allocate(size_t bytes) override {
         constexpr size_t kAlign = 64;
-        if (bytes > SIZE_MAX - kAlign) return nullptr;
+        constexpr size_t kMost = size_t{1} << 46;  // more than any machine has: not worth asking for
+        if (bytes > kMost) return nullptr;
         return std::aligned_alloc(kAlign, (bytes + kAlign - 1) / kAlign * kAlign);
     }
     void deallocate(void* data, size_t) override { std::free(data); }

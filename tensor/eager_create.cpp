@@ -1,8 +1,11 @@
 // Tensors made from nothing but numbers: constants, ranges and random numbers.
+#include "tensor/vectorize.hpp"
+
 #include "tensor/convert.hpp"
 #include "tensor/factory.hpp"
 #include "tensor/kernels.hpp"
 #include "tensor/philox.hpp"
+#include "tensor/vector_sqrt.hpp"
 
 namespace talc::tensor {
 
@@ -66,16 +69,19 @@ void kernel_random(Context& context, Op op, Tensors inputs, const Attrs&, const 
     const bool normal = op == Op::Randn;
     fill_runs<float>(context, tensor, [=](int64_t first, float* out, int64_t n) {
         // Runs may start inside a block of four when threads split the work.
-        uint32_t words[kRun + 8];
+        constexpr int64_t kStep = 64;  // blocks made in step
+        uint32_t words[kRun + 4 * kStep + 4];
         uint64_t block = static_cast<uint64_t>(first) / 4;
         int64_t skip = first % 4;
-        for (int64_t i = 0; i < n + skip; i += 4) {
-            auto four = philox::block(seed, position, block++);
-            std::copy(four.begin(), four.end(), words + i);
+        for (int64_t i = 0; i < n + skip; i += 4 * kStep, block += kStep) {
+            philox::blocks<kStep>(seed, position, block, words + i);
         }
         const uint32_t* bits = words + skip;
         if (normal) {
-            for (int64_t i = 0; i < n; ++i) out[i] = philox::normal(bits[i]);
+            float depths[kRun], roots[kRun];
+            for (int64_t i = 0; i < n; ++i) depths[i] = philox::normal_depth(bits[i]);
+            sqrt_run(depths, roots, n);
+            for (int64_t i = 0; i < n; ++i) out[i] = philox::normal_from(bits[i], depths[i], roots[i]);
         } else {
             for (int64_t i = 0; i < n; ++i) out[i] = philox::uniform(bits[i]);
         }

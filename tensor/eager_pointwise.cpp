@@ -129,14 +129,6 @@ void drive(Context& context, Op op, Tensors inputs, const Attrs& attrs, const In
 
 }  // namespace
 
-void parallel(const Context& context, int64_t count, int64_t grain, const std::function<void(int64_t, int64_t)>& body) {
-    if (context.parallel_for && count > grain) {
-        context.parallel_for(count, grain, body);
-    } else if (count > 0) {
-        body(0, count);
-    }
-}
-
 TypeQuery type_query(const Context& context, Op op, std::span<const OperandType> inputs, const Attrs& attrs) {
     return {op, inputs, attrs.dtype, attrs.value, attrs.delta, context.default_float};
 }
@@ -166,7 +158,7 @@ void copy_elements(Context& context, const Tensor& from, const Tensor& to) {
 
 void pointwise_into(Context& context, Op op, Tensors inputs, const Attrs& attrs, const Inferred& inferred,
                     const Tensor& target) {
-    if (op == Op::Cast || op == Op::Clone) return copy_elements(context, inputs[0], target);
+    if (op == Op::Cast || op == Op::Clone || op == Op::Contiguous) return copy_elements(context, inputs[0], target);
     if (op == Op::Pow && inputs[1].is_weak() && is_integral(inferred.dtypes[0]) && item(inputs[1]).to_int() < 0) {
         fail("Integers to negative integer powers are not allowed.");
     }
@@ -181,8 +173,8 @@ void pointwise_into(Context& context, Op op, Tensors inputs, const Attrs& attrs,
 
 void kernel_pointwise(Context& context, Op op, Tensors inputs, const Attrs& attrs, const Inferred& inferred,
                       std::span<Tensor> results) {
-    results[0] = empty_strided(context, inferred.shape, pointwise_strides(inferred.shape, inputs), inferred.dtypes[0],
-                               inferred.device);
+    Dims strides = op == Op::Contiguous ? contiguous_strides(inferred.shape) : pointwise_strides(inferred.shape, inputs);
+    results[0] = empty_strided(context, inferred.shape, std::move(strides), inferred.dtypes[0], inferred.device);
     pointwise_into(context, op, inputs, attrs, inferred, results[0]);
 }
 

@@ -1,5 +1,7 @@
 // Reductions. Rows are folded in many lanes at a time; float sums are collected in double between runs, so that
 // long sums keep their digits.
+#include "tensor/vectorize.hpp"
+
 #include <array>
 #include <limits>
 
@@ -92,8 +94,39 @@ struct Plan {
     }
 };
 
+// The extreme of a run, in vectors; nan is looked for on the side, which leaves plain comparisons for the lanes.
+template <class T, bool kMax>
+T extreme_of_run(const T* data, int64_t n) {
+    constexpr int64_t kWidth = 16 / sizeof(T), kVectors = 4, kStep = kWidth * kVectors;
+    typedef T Vector __attribute__((vector_size(16)));
+    typedef T Loose __attribute__((vector_size(16), aligned(sizeof(T)), may_alias));
+    T best = kMax ? MaxFold<T>::start() : MinFold<T>::start();
+    int64_t i = 0;
+    if (n >= kStep) {
+        Vector lanes[kVectors];
+        auto nan = *reinterpret_cast<const Loose*>(data) != *reinterpret_cast<const Loose*>(data);
+        for (Vector& lane : lanes) lane = Vector{} + best;
+        for (; i + kStep <= n; i += kStep) {
+            for (int64_t v = 0; v < kVectors; ++v) {
+                Vector x = *reinterpret_cast<const Loose*>(data + i + v * kWidth);
+                lanes[v] = (kMax ? x > lanes[v] : x < lanes[v]) ? x : lanes[v];
+                nan |= x != x;
+            }
+        }
+        for (int64_t l = 0; l < kWidth; ++l) {
+            for (const Vector& lane : lanes) best = kMax ? larger(best, lane[l]) : smaller(best, lane[l]);
+            if (nan[l]) return std::numeric_limits<T>::quiet_NaN();
+        }
+    }
+    for (; i < n; ++i) best = kMax ? larger(best, data[i]) : smaller(best, data[i]);
+    return best;
+}
+
 template <class T, class Fold>
 typename Fold::Wide fold_run(const T* data, int64_t n) {
+    if constexpr (std::is_same_v<Fold, MaxFold<T>> || std::is_same_v<Fold, MinFold<T>>) {
+        return extreme_of_run<T, std::is_same_v<Fold, MaxFold<T>>>(data, n);
+    }
     T lanes[kLanes];
     std::fill(lanes, lanes + kLanes, Fold::start());
     int64_t i = 0;
@@ -235,11 +268,6 @@ template <class T, bool kMax>
 void find_extreme(const Plan& plan, const Tensor& x, Tensor* values, const Tensor& indices) {
     const int64_t bytes = static_cast<int64_t>(size_of(x.dtype()));
     const char* data = x.data_as<char>();
-    auto load = [&](int64_t offset) {
-        T value;
-        convert_row(x.dtype(), data + offset * bytes, 0, dtype_of<T>, &value, 1, 1);
-        return value;
-    };
     auto beats = [](T challenger, T best) {
         if constexpr (std::is_floating_point_v<T>) {
             if (best != best) return false;
@@ -247,26 +275,36 @@ void find_extreme(const Plan& plan, const Tensor& x, Tensor* values, const Tenso
         }
         return kMax ? challenger > best : challenger < best;
     };
+    const int64_t stride = plan.folded.strides[0][0];
+    const bool direct = stride == 1 && x.dtype() == dtype_of<T>;
+    alignas(64) T buffer[kRun];
     int64_t* to = indices.data_as<int64_t>();
     plan.kept.for_rows(0, plan.kept.rows(), [&](const std::array<int64_t, 2>& at) {
         for (int64_t k = 0; k < plan.kept.inner(); ++k) {
             int64_t from = at[1] + k * plan.kept.strides[1][0];
             int64_t out = at[0] + k * plan.kept.strides[0][0];
-            T best = load(from);
-            int64_t best_index = 0, best_offset = from, number = 0;
-            for (int64_t i = 0; i < plan.count; ++i, ++number) {
-                int64_t offset = from + i * plan.folded.strides[0][0];
-                T value = load(offset);
-                if (beats(value, best)) {
-                    best = value;
-                    best_index = number;
-                    best_offset = offset;
+            T best{};
+            int64_t best_index = -1;
+            // A run is searched for its place only when its extreme beats the best so far.
+            for (int64_t i = 0; i < plan.count; i += kRun) {
+                int64_t n = std::min(kRun, plan.count - i);
+                const char* run = data + (from + i * stride) * bytes;
+                const T* numbers = reinterpret_cast<const T*>(run);
+                if (!direct) {
+                    convert_row(x.dtype(), run, stride, dtype_of<T>, buffer, 1, n);
+                    numbers = buffer;
                 }
+                T candidate = extreme_of_run<T, kMax>(numbers, n);
+                if (best_index >= 0 && !beats(candidate, best)) continue;
+                best = candidate;
+                int64_t place = 0;
+                while (!(numbers[place] == best || (best != best && numbers[place] != numbers[place]))) ++place;
+                best_index = i + place;
             }
             to[out] = best_index;
             if (values) {
                 int64_t value_bytes = static_cast<int64_t>(size_of(values->dtype()));
-                convert_row(x.dtype(), data + best_offset * bytes, 0, values->dtype(),
+                convert_row(x.dtype(), data + (from + best_index * stride) * bytes, 0, values->dtype(),
                             values->data_as<char>() + out * value_bytes, 1, 1);
             }
         }

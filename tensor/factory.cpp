@@ -121,6 +121,23 @@ Scalar item(const Tensor& tensor) {
 std::vector<double> to_doubles(const Tensor& tensor) { return all_values<double>(tensor); }
 std::vector<int64_t> to_ints(const Tensor& tensor) { return all_values<int64_t>(tensor); }
 
+std::vector<Tensor> nonzero(Context& context, const Tensor& tensor) {
+    std::vector<std::vector<int64_t>> found(static_cast<size_t>(tensor.rank()));
+    int64_t count = 0;
+    for (int64_t i = 0; i < tensor.numel(); ++i) {
+        if (element_at(tensor, i).to_double() == 0) continue;
+        ++count;
+        int64_t rest = i;
+        for (int64_t d = tensor.rank(); d-- > 0;) {
+            found[static_cast<size_t>(d)].push_back(rest % tensor.size(d));
+            rest /= tensor.size(d);
+        }
+    }
+    std::vector<Tensor> coordinates;
+    for (const auto& values : found) coordinates.push_back(from_values(context, values, {count}));
+    return coordinates;
+}
+
 bool equal(const Tensor& a, const Tensor& b) {
     if (!(a.sizes() == b.sizes())) return false;
     for (int64_t i = 0; i < a.numel(); ++i) {

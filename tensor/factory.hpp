@@ -29,6 +29,9 @@ Scalar item(const Tensor& tensor);
 std::vector<double> to_doubles(const Tensor& tensor);
 std::vector<int64_t> to_ints(const Tensor& tensor);
 
+// For each dim the coordinates of the elements that are not zero, in row-major order.
+std::vector<Tensor> nonzero(Context& context, const Tensor& tensor);
+
 // Same dtype-independent values and shape.
 bool equal(const Tensor& a, const Tensor& b);
 bool allclose(const Tensor& a, const Tensor& b, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);

@@ -200,6 +200,12 @@ void gemm(const Context& context, int64_t m, int64_t n, int64_t k, Matrix<const 
     } else if (m == 1) {
         multiply_vector<T>(context, n, k, {b.data, b.column_stride, b.row_stride}, a.data, a.column_stride, c.data,
                            c.column_stride);
+    } else if (m <= 4 && (b.row_stride == 1 || b.column_stride == 1)) {
+        // Too few rows to pay for packing b.
+        for (int64_t i = 0; i < m; ++i) {
+            multiply_vector<T>(context, n, k, {b.data, b.column_stride, b.row_stride}, a.data + i * a.row_stride,
+                               a.column_stride, c.data + i * c.row_stride, c.column_stride);
+        }
     } else {
         multiply_blocks<T>(context, m, n, k, a, b, c);
     }

@@ -1,5 +1,6 @@
 #pragma once
 // The eager CPU kernels, one entry for each kind of operator. Operands and attributes have passed the rules.
+#include <functional>
 #include <span>
 
 #include "tensor/eager.hpp"
@@ -26,7 +27,14 @@ void pointwise_into(Context& context, Op op, Tensors inputs, const Attrs& attrs,
 void copy_elements(Context& context, const Tensor& from, const Tensor& to);
 
 // Splits [0, count) over the context's threads when it is worth it.
-void parallel(const Context& context, int64_t count, int64_t grain, const std::function<void(int64_t, int64_t)>& body);
+template <class Body>
+void parallel(const Context& context, int64_t count, int64_t grain, const Body& body) {
+    if (context.parallel_for && count > grain) {
+        context.parallel_for(count, grain, std::cref(body));
+    } else if (count > 0) {
+        body(0, count);
+    }
+}
 
 TypeQuery type_query(const Context& context, Op op, std::span<const OperandType> inputs, const Attrs& attrs);
 

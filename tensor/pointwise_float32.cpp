@@ -1,3 +1,5 @@
+#include "tensor/vectorize.hpp"
+
 #include "tensor/pointwise_loops.inl"
 
 namespace talc::tensor {

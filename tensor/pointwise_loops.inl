@@ -6,6 +6,7 @@
 #include "tensor/math.hpp"
 #include "tensor/pointwise_loops.hpp"
 #include "tensor/scalar_math.hpp"
+#include "tensor/vector_sqrt.hpp"
 
 namespace talc::tensor {
 
@@ -65,6 +66,16 @@ Fault loop_Gelu(const void* const* in, void* out_data, int64_t n, const Attrs& a
     } else {
         constexpr T kInverseRoot2 = T(1) / std::numbers::sqrt2_v<T>;
         for (int64_t i = 0; i < n; ++i) out[i] = T(0.5) * x[i] * (T(1) + math::erf(x[i] * kInverseRoot2));
+    }
+    return Fault::None;
+}
+
+template <class T, bool kReciprocal>
+Fault loop_sqrt(const void* const* in, void* out_data, int64_t n, const Attrs&) {
+    T* out = static_cast<T*>(out_data);
+    sqrt_run(static_cast<const T*>(in[0]), out, n);
+    if constexpr (kReciprocal) {
+        for (int64_t i = 0; i < n; ++i) out[i] = T(1) / out[i];
     }
     return Fault::None;
 }
@@ -144,6 +155,8 @@ constexpr std::array<PointwiseLoop, kOpCount> make_loops() {
     set(Op::Remainder, loop_divide<T, remainder_of<T>>);
     if constexpr (std::is_floating_point_v<T>) {
         set(Op::Gelu, loop_Gelu<T>);
+        set(Op::Sqrt, loop_sqrt<T, false>);
+        set(Op::Rsqrt, loop_sqrt<T, true>);
         set(Op::Sin, loop_trig<T, 0>);
         set(Op::Cos, loop_trig<T, 1>);
     }

@@ -147,6 +147,7 @@ Scalar element_of(Op op, std::span<const Scalar> x, const Attrs& attrs) {
     bool floating = x.back().category == Category::Float;
     switch (op) {
         case Op::Cast:
+        case Op::Contiguous:
         case Op::Clone: return x[0];
         case Op::Where: return truth(x[0]) ? x[1] : x[2];
         case Op::LogicalNot: return !truth(x[0]);

@@ -12,14 +12,17 @@ Ref<Storage> Storage::allocate(size_t bytes, Device device, DeviceMemory& memory
     if (meter && !meter->reserve(bytes)) {
         fail(ErrorKind::Memory, "a tensor of {} bytes on {} would pass the memory limit", bytes, to_string(device));
     }
-    void* data = memory.allocate(bytes);
-    if (!data) {
-        if (meter) meter->release(bytes);
-        fail(ErrorKind::Memory, "out of memory: cannot allocate {} bytes on {}", bytes, to_string(device));
+    if (bytes <= kInlineBytes && device.type == DeviceType::Cpu) {
+        storage->data_ = storage->inline_;
+    } else {
+        storage->data_ = memory.allocate(bytes);
+        if (!storage->data_) {
+            if (meter) meter->release(bytes);
+            fail(ErrorKind::Memory, "out of memory: cannot allocate {} bytes on {}", bytes, to_string(device));
+        }
+        storage->memory_ = &memory;
     }
-    storage->data_ = data;
     storage->bytes_ = bytes;
-    storage->memory_ = &memory;
     storage->meter_ = std::move(meter);
     return storage;
 }

@@ -37,9 +37,12 @@ class Storage final : public Counted {
     Device device_;
     bool read_only_ = false;
     std::atomic<uint32_t> version_{0};
-    DeviceMemory* memory_ = nullptr;  // null: not ours to free
+    DeviceMemory* memory_ = nullptr;  // null: nothing to free
     std::shared_ptr<MemoryMeter> meter_;
     std::function<void()> release_;
+    // Scalars and the like on the CPU live here.
+    static constexpr size_t kInlineBytes = 32;
+    alignas(16) char inline_[kInlineBytes];
 };
 
 }  // namespace talc::tensor

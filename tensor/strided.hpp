@@ -37,12 +37,15 @@ struct LoopNest {
         for (size_t d = 0; d < shape.size(); ++d) {
             if (shape[d] != 1) order.push_back(d);
         }
-        std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+        auto before = [&](size_t a, size_t b) {
             for (size_t k = 0; k < N; ++k) {
                 if (given[k][a] != given[k][b]) return given[k][a] < given[k][b];
             }
             return a > b;
-        });
+        };
+        for (size_t i = 1; i < order.size(); ++i) {  // few entries, nearly always reversed
+            for (size_t k = i; k > 0 && before(order[k], order[k - 1]); --k) std::swap(order[k], order[k - 1]);
+        }
         for (size_t d : order) {
             bool merged = !sizes.empty();
             for (size_t k = 0; k < N && merged; ++k) merged = given[k][d] == strides[k].back() * sizes.back();
