@@ -1,3 +1,4 @@
+#pragma once
 // Included first by files whose loops are to become vector code: exceptions flags and errno of the C library's math
 // are no part of our semantics, and honouring them would keep such loops scalar. Values are the same.
 #if defined(__GNUC__) && !defined(__clang__)

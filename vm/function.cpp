@@ -330,7 +330,10 @@ void generator_destroy(Vm& vm, Object* object) {
         try {
             vm.close(g);
         } catch (Raised&) {
-            vm.take_raised();
+            // Nobody is there to handle it, but a limit or an interrupt must not be lost: it is due again.
+            Ref error = vm.take_raised();
+            if (is_instance(vm, error, vm.classes.of(Exc::LimitExceeded))) vm.fuel = -1;
+            if (is_instance(vm, error, vm.classes.of(Exc::KeyboardInterrupt))) vm.interrupt();
         }
         g->refs = 0;
         vm.set_raised(std::move(pending));
@@ -361,6 +364,10 @@ Ref generator_get_attr(Vm& vm, Object* object, Str* name) {
 }
 
 }  // namespace
+
+bool runs_script_when_destroyed(const Object* object) {
+    return object->kind == Kind::Generator && has_cleanup(static_cast<const Generator*>(object));
+}
 
 Ptr<Code> Vm::link(std::shared_ptr<const lang::Code> unit, const lang::Code& plain, Module* module) {
     Vm& vm = *this;

@@ -157,7 +157,8 @@ bool Heap::charge(size_t bytes) {
 void Heap::destroy(Object* object) {
     bool gc = is_gc(object);
     if (gc) untrack(static_cast<GcObject*>(object));
-    if (gc && destroy_depth_ >= kMaxDestroyDepth) {
+    // What runs script code is not put off: the depth of that must grow until the recursion limit ends it.
+    if (gc && destroy_depth_ >= kMaxDestroyDepth && !runs_script_when_destroyed(object)) {
         static_cast<GcObject*>(object)->gc_prev = static_cast<GcObject*>(deferred_);
         deferred_ = object;
         return;

@@ -31,6 +31,9 @@ struct KindOps {
 
 const KindOps& kind_ops(Kind kind);
 
+// A suspended generator with finally blocks: its end runs script code.
+bool runs_script_when_destroyed(const Object* object);
+
 // Each kind's row, defined in its file.
 #define KIND(name, gc) extern const KindOps k##name##Ops;
 #include "vm/kinds.def"
