@@ -1,5 +1,6 @@
 #include "tests/fuzz/target.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -46,11 +47,7 @@ bool parses(std::string_view text) {
     return false;
 }
 
-}  // namespace
-
-Outcome run_program(std::string_view text, Effort effort) {
-    if (text.size() % 4 == 0) check_tokens(text);
-    if (!parses(text)) return Outcome::Refused;
+talc::Options engine_options(std::string_view text, Effort effort) {
     talc::Options options;
     bool little = effort == Effort::Little;
     options.limits.instructions = little ? 20'000 : 2'000'000;
@@ -64,7 +61,10 @@ Outcome run_program(std::string_view text, Effort effort) {
     options.may_open = [](const std::string&, bool) { return false; };
     options.stress_collector = little && text.size() % 32 == 0;
     options.verify_code = true;
-    talc::Engine engine(std::move(options));
+    return options;
+}
+
+Outcome run(talc::Engine& engine, std::string_view text) {
     talc::Result result = engine.run_string(text, "fuzz.tc");
     switch (result.outcome) {
         case talc::Outcome::Ok:
@@ -76,6 +76,43 @@ Outcome run_program(std::string_view text, Effort effort) {
     bool stopped = result.report.find("LimitExceeded") != std::string::npos ||
                    result.report.find("MemoryError") != std::string::npos;
     return stopped ? Outcome::Stopped : Outcome::Raised;
+}
+
+// The end of the first top-level statement, roughly: where the next line begins that starts one.
+size_t end_of_statement(std::string_view text) {
+    for (size_t at = text.find('\n'); at != std::string_view::npos; at = text.find('\n', at + 1)) {
+        std::string_view rest = text.substr(at + 1);
+        if (rest.empty()) break;
+        bool continues = rest[0] == ' ' || rest[0] == '\n' || rest[0] == '\t' || rest[0] == ')' || rest[0] == ']' ||
+                         rest[0] == '}' || rest.starts_with("else") || rest.starts_with("elif") ||
+                         rest.starts_with("except") || rest.starts_with("finally");
+        if (!continues && text[0] != '@') return at + 1;
+        if (!continues && rest[0] != '@' && !rest.starts_with("def") && !rest.starts_with("class")) return at + 1;
+    }
+    return text.size();
+}
+
+// Statement by statement in one engine, as at a prompt: what one of them breaks does not end the others.
+Outcome run_statements(std::string_view text) {
+    talc::Engine engine(engine_options(text, Effort::Little));
+    Outcome last = Outcome::Refused;
+    for (int count = 0; !text.empty() && count < 40; count++) {
+        size_t end = end_of_statement(text);
+        last = std::max(last, run(engine, text.substr(0, end)));
+        text.remove_prefix(end);
+    }
+    return last;
+}
+
+}  // namespace
+
+Outcome run_program(std::string_view text, Effort effort) {
+    if (text.size() % 4 == 0) check_tokens(text);
+    bool whole = parses(text);
+    if (effort == Effort::Little && (!whole || text.size() % 2 == 0)) return run_statements(text);
+    if (!whole) return Outcome::Refused;
+    talc::Engine engine(engine_options(text, effort));
+    return run(engine, text);
 }
 
 }  // namespace talc::fuzz
