@@ -96,7 +96,7 @@ Ref padded(Vm& vm, const Args& args, Pad pad, const char* name) {
     if (args.has(2)) {
         if (!args[2].is_kind(Kind::Bytes) || cast<Bytes>(args[2])->size != 1) {
             raise(vm, Exc::TypeError, "{}() argument 2 must be a byte string of length 1, not {}", name,
-                  class_name(vm, args[2]));
+                  shown_type(vm, args[2]));
         }
         fill = cast<Bytes>(args[2])->view();
     }
@@ -149,9 +149,9 @@ std::string_view needle(Vm& vm, Value v, char& byte) {
 int64_t find_in(Vm& vm, const Args& args, bool last) {
     std::string_view bytes = self_view(args);
     char byte = 0;
-    std::string_view sub = needle(vm, args[1], byte);
     int64_t start = position_argument(vm, args[2], 0);
     int64_t end = position_argument(vm, args[3], text::kToEnd);
+    std::string_view sub = needle(vm, args[1], byte);
     return last ? text::rfind_index(bytes, bytes.size(), sub, start, end)
                 : text::find_index(bytes, bytes.size(), sub, start, end);
 }
@@ -171,9 +171,9 @@ Ref bytes_rindex(Vm& vm, const Args& args) { return found_or_raise(vm, find_in(v
 Ref bytes_count(Vm& vm, const Args& args) {
     std::string_view bytes = self_view(args);
     char byte = 0;
-    std::string_view sub = needle(vm, args[1], byte);
     int64_t start = position_argument(vm, args[2], 0);
     int64_t end = position_argument(vm, args[3], text::kToEnd);
+    std::string_view sub = needle(vm, args[1], byte);
     auto part = text::select_part(bytes, bytes.size(), start, end);
     return integer(part ? static_cast<int64_t>(text::count(part->text, sub, text::Unit::Byte)) : 0);
 }

@@ -146,7 +146,8 @@ CodecNames codec_names(Vm& vm, Value encoding, Value errors, std::string_view fu
     auto take = [&](Value v, const char* parameter, std::string_view& name) {
         if (v.is_undef()) return;
         if (!v.is_kind(Kind::Str)) {
-            raise(vm, Exc::TypeError, "{}() argument '{}' must be str, not {}", function, parameter, class_name(vm, v));
+            raise(vm, Exc::TypeError, "{}() argument '{}' must be str, not {}", function, parameter,
+                  v.is_none() ? "None" : class_name(vm, v));
         }
         name = cast<Str>(v)->view();
     };

@@ -103,7 +103,7 @@ namespace {
 
 bool is_little(Vm& vm, Value order, const char* function) {
     if (!is_str(order)) {
-        raise(vm, Exc::TypeError, "{}() argument 'byteorder' must be str, not {}", function, class_name(vm, order));
+        raise(vm, Exc::TypeError, "{}() argument 'byteorder' must be str, not {}", function, shown_type(vm, order));
     }
     std::string_view name = cast<Str>(order)->view();
     if (name != "little" && name != "big") raise(vm, Exc::ValueError, "byteorder must be either 'little' or 'big'");

@@ -10,9 +10,9 @@ namespace {
 
 int64_t find_in(Vm& vm, const Args& args, bool last) {
     Str* s = self_str(args);
-    std::string_view sub = str_argument(vm, args[1]);
     int64_t start = position_argument(vm, args[2], 0);
     int64_t end = position_argument(vm, args[3], text::kToEnd);
+    std::string_view sub = str_argument(vm, args[1]);
     return last ? text::rfind_index(s->view(), s->length, sub, start, end)
                 : text::find_index(s->view(), s->length, sub, start, end);
 }
@@ -31,9 +31,9 @@ Ref str_rindex(Vm& vm, const Args& args) { return found_or_raise(vm, find_in(vm,
 
 Ref str_count(Vm& vm, const Args& args) {
     Str* s = self_str(args);
-    std::string_view sub = str_argument(vm, args[1]);
     int64_t start = position_argument(vm, args[2], 0);
     int64_t end = position_argument(vm, args[3], text::kToEnd);
+    std::string_view sub = str_argument(vm, args[1]);
     auto part = text::select_part(s->view(), s->length, start, end);
     return integer(part ? static_cast<int64_t>(text::count(part->text, sub)) : 0);
 }

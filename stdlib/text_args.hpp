@@ -12,9 +12,12 @@ namespace talc::stdlib {
 
 inline Str* self_str(const Args& args) { return cast<Str>(args[0]); }
 
+// A wrong argument as CPython's argument parser names it: by its class, but for None.
+inline std::string_view shown_type(Vm& vm, Value v) { return v.is_none() ? "None" : class_name(vm, v); }
+
 // A str argument, with the message of CPython's argument parser: "replace() argument 1 must be str, not int".
 inline std::string_view str_argument(Vm& vm, Value v, const char* what) {
-    if (!v.is_kind(Kind::Str)) [[unlikely]] raise(vm, Exc::TypeError, "{} must be str, not {}", what, class_name(vm, v));
+    if (!v.is_kind(Kind::Str)) [[unlikely]] raise(vm, Exc::TypeError, "{} must be str, not {}", what, shown_type(vm, v));
     return cast<Str>(v)->view();
 }
 // "must be str, not int"
