@@ -19,6 +19,7 @@ bool RawFile::is_terminal() const { return ::isatty(fd_) == 1; }
 
 bool RawFile::fill(vm::Vm& vm) {
     if (!out_.empty()) flush(vm);
+    vm.tick(1);  // an endless source can be interrupted
     if (at_ > 0) {
         in_.erase(0, at_);
         at_ = 0;
