@@ -35,7 +35,7 @@ std::vector<int64_t> bind_symbols(const Graph& graph, std::span<const Tensor> ar
         const TensorType& type = graph.inputs()[i]->type();
         const Tensor& argument = arguments[i];
         if (argument.dtype() != type.dtype || argument.sizes().size() != type.shape.size() ||
-            !(argument.device() == type.device)) {
+            !(argument.device() == type.device) || argument.is_weak() != type.weak) {
             fail("argument {} of the graph: expected {}, but got {}", i, to_string(type), to_string(type_of(argument)));
         }
         for (size_t d = 0; d < type.shape.size(); ++d) {
@@ -47,7 +47,11 @@ std::vector<int64_t> bind_symbols(const Graph& graph, std::span<const Tensor> ar
         }
     }
     std::vector<int64_t> values;
-    for (size_t s = 0; s < bound.size(); ++s) values.push_back(bound[s].value_or(graph.dims().hint(Dim::symbol(static_cast<uint32_t>(s))).value_or(2)));
+    for (size_t s = 0; s < bound.size(); ++s) {
+        // A symbol that no argument shows (left over from recording) keeps its hint.
+        auto hint = graph.dims().hint(Dim::symbol(static_cast<uint32_t>(s)));
+        values.push_back(bound[s].value_or(hint.value_or(2)));
+    }
     SymbolValues value_of = [&](uint32_t symbol) { return values[symbol]; };
     for (size_t i = 0; i < arguments.size(); ++i) {
         if (!(concrete(graph.inputs()[i]->shape(), value_of) == arguments[i].sizes())) {

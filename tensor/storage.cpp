@@ -2,14 +2,19 @@
 
 #include "tensor/context.hpp"
 #include "tensor/error.hpp"
+#include "tensor/tensor.hpp"
 
 namespace talc::tensor {
+
+namespace {
+// What a tensor costs besides its elements, so that a heap of small ones meets the limit, too.
+constexpr size_t kOverhead = sizeof(Storage) + sizeof(TensorImpl);
+}  // namespace
 
 Ref<Storage> Storage::allocate(size_t bytes, Device device, DeviceMemory& memory, std::shared_ptr<MemoryMeter> meter) {
     Ref<Storage> storage(new Storage);
     storage->device_ = device;
-    if (bytes == 0) return storage;
-    if (meter && !meter->reserve(bytes)) {
+    if (meter && !meter->reserve(bytes + kOverhead)) {
         fail(ErrorKind::Memory, "a tensor of {} bytes on {} would pass the memory limit", bytes, to_string(device));
     }
     if (bytes <= kInlineBytes && device.type == DeviceType::Cpu) {
@@ -17,7 +22,7 @@ Ref<Storage> Storage::allocate(size_t bytes, Device device, DeviceMemory& memory
     } else {
         storage->data_ = memory.allocate(bytes);
         if (!storage->data_) {
-            if (meter) meter->release(bytes);
+            if (meter) meter->release(bytes + kOverhead);
             fail(ErrorKind::Memory, "out of memory: cannot allocate {} bytes on {}", bytes, to_string(device));
         }
         storage->memory_ = &memory;
@@ -39,7 +44,7 @@ Ref<Storage> Storage::wrap(void* data, size_t bytes, Device device, bool read_on
 
 Storage::~Storage() {
     if (memory_) memory_->deallocate(data_, bytes_);
-    if (meter_) meter_->release(bytes_);
+    if (meter_) meter_->release(bytes_ + kOverhead);
     if (release_) release_();
 }
 
