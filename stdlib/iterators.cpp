@@ -383,6 +383,13 @@ Ref generator_throw(Vm& vm, const Args& args) {
         } else {
             exception = call(vm, type, value);
         }
+        if (!exception.is_kind(Kind::Exception)) {
+            std::string text = fmt::format("calling {} should have returned an instance of BaseException, not {}",
+                                           repr(vm, type)->view(), repr(vm, Value::object(class_of(vm, exception)))->view());
+            Ref message = make_str(vm, text);
+            Value message_value = message;
+            exception = make_exception(vm, vm.classes.of(Exc::TypeError), &message_value, 1);
+        }
     } else if (is_instance(vm, type, base)) {
         if (!value.is_none()) raise(vm, Exc::TypeError, "instance exception may not have a separate value");
         exception = type;

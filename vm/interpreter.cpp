@@ -181,6 +181,7 @@ Ref Vm::run(bool raising) {
                             Value arg = text;
                             Ref wrapped = make_exception(vm, classes.of(Exc::RuntimeError), &arg, 1);
                             Steps::set_cause(vm, wrapped, error);
+                            cast<Exception>(wrapped.get())->context = Ref(error).release();
                             error = std::move(wrapped);
                         }
                     } else {

@@ -490,6 +490,8 @@ Ref Steps::exception_to_raise(Vm& vm, Value v) {
     if (v.is_kind(Kind::Class) && is_subclass(cast<Class>(v), vm.classes.of(Exc::BaseException))) {
         Ref made = call(vm, v);
         if (made.is_kind(Kind::Exception)) return made;
+        raise(vm, Exc::TypeError, "calling {} should have returned an instance of BaseException, not {}", repr(vm, v)->view(),
+              repr(vm, Value::object(class_of(vm, made)))->view());
     }
     raise(vm, Exc::TypeError, std::string("exceptions must derive from BaseException"));
 }
@@ -549,9 +551,19 @@ void Steps::set_context(Vm& vm, Value exception) {
     auto* error = cast<Exception>(exception);
     Value handled = vm.handled();
     if (!handled.is_kind(Kind::Exception) || handled.o == error || !error->context.is_undef()) return;
-    // No cycles: an exception raised again inside its own handling is not its own context.
-    for (auto* e = cast<Exception>(handled); e; e = e->context.is_kind(Kind::Exception) ? cast<Exception>(e->context) : nullptr) {
-        if (e->context.is_kind(Kind::Exception) && e->context.o == error) replace(e->context, Value());
+    // No cycles: an exception raised again inside its own handling is not its own context. A script may have
+    // made a cycle of its own; the slow walker ends the search there.
+    auto context_of = [](Exception* e) { return e->context.is_kind(Kind::Exception) ? cast<Exception>(e->context) : nullptr; };
+    auto* slow = cast<Exception>(handled);
+    bool move_slow = false;
+    for (auto* e = cast<Exception>(handled); auto* next = context_of(e); e = next) {
+        if (next == error) {
+            replace(e->context, Value());
+            break;
+        }
+        if (next == slow) break;
+        if (move_slow) slow = context_of(slow);
+        move_slow = !move_slow;
     }
     error->context = Ref(handled).release();
 }
