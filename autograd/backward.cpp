@@ -7,6 +7,7 @@
 
 #include "tensor/error.hpp"
 #include "tensor/factory.hpp"
+#include "tensor/observer.hpp"
 #include "tensor/views.hpp"
 
 namespace talc::autograd {
@@ -37,7 +38,7 @@ class Pass {
             attrs.value = 1.0;
             attrs.dtype = root.dtype();
             attrs.device = root.device();
-            gradient = tensor::run(context_, Op::Full, {}, attrs);
+            gradient = apply(context_, Op::Full, {}, attrs);
         } else if (!(gradient.sizes() == root.sizes())) {
             fail("Mismatch in shape: grad_output[0] has a shape of {} and output[0] has a shape of {}.",
                  bracketed(gradient.sizes()), bracketed(root.sizes()));
@@ -128,8 +129,18 @@ class Pass {
         if (wanting.grad) {
             wanting.grad = sum(wanting.grad, gradient);
         } else {
-            wanting.grad = options_.create_graph ? gradient : tensor::run(context_, Op::Clone, std::span(&gradient, 1));
+            wanting.grad = options_.create_graph ? gradient : apply(context_, Op::Clone, std::span(&gradient, 1));
         }
+    }
+
+    // In fresh memory, in row-major order where `like` is.
+    Tensor copied(const Tensor& gradient, const Tensor& like) {
+        if (!tensor::is_contiguous(like.sizes(), like.strides())) {
+            return apply(context_, Op::Clone, std::span(&gradient, 1));
+        }
+        Tensor copy = tensor::contiguous_copy(context_, gradient);
+        if (context_.observer) context_.observer->ran(Op::Clone, std::span(&gradient, 1), {}, std::span(&copy, 1));
+        return copy;
     }
 
     // Into .grad: added in place, so that whoever holds it sees it; or as fresh memory that nothing else shares.
@@ -140,18 +151,14 @@ class Pass {
             bool ours = gradient.impl()->ref_count() == 1 && gradient.storage().ref_count() == 1 &&
                         gradient.strides() == tensor.strides();
             if (options_.create_graph) {
-                set_grad(tensor, apply(context_, Op::Clone, std::span(&gradient, 1)));
+                set_grad(context_, tensor, apply(context_, Op::Clone, std::span(&gradient, 1)));
             } else if (ours) {
-                set_grad(tensor, gradient);
+                set_grad(context_, tensor, gradient);
             } else {
-                Tensor copy = tensor::is_non_overlapping(tensor.sizes(), tensor.strides()) &&
-                                      tensor::is_contiguous(tensor.sizes(), tensor.strides())
-                                  ? tensor::contiguous_copy(context_, gradient)
-                                  : tensor::run(context_, Op::Clone, std::span(&gradient, 1));
-                set_grad(tensor, copy);
+                set_grad(context_, tensor, copied(gradient, tensor));
             }
         } else if (options_.create_graph) {
-            set_grad(tensor, sum(have, gradient));
+            set_grad(context_, tensor, sum(have, gradient));
         } else {
             Tensor both[] = {have, gradient};
             apply_into(context_, Op::Add, both, {}, have);

@@ -5,6 +5,7 @@
 #include "autograd/op_node.hpp"
 #include "autograd/vjp.hpp"
 #include "tensor/error.hpp"
+#include "tensor/observer.hpp"
 
 namespace talc::autograd {
 
@@ -237,6 +238,7 @@ void apply(Context& context, Op op, Tensors inputs, const tensor::Attrs& attrs, 
         return;
     }
     tensor::run(context, op, inputs, attrs, results);
+    if (context.observer) context.observer->ran(op, inputs, attrs, results);
     bool is_view = info(op).kind == Kind::View && op != Op::Detach && results[0].shares_storage(inputs[0]);
     if (is_view) remember_view(op, attrs, inputs[0], results[0]);
     if (!recorded(context, op, inputs)) return;
@@ -262,13 +264,17 @@ void apply_into(Context& context, Op op, Tensors inputs, const tensor::Attrs& at
     refresh(context, target);
     check_in_place(context, target);
     bool record = recorded(context, op, inputs) || (context.grad_enabled && target.requires_grad());
-    if (!record) return tensor::run_into(context, op, inputs, attrs, target);
+    auto write = [&] {
+        tensor::run_into(context, op, inputs, attrs, target);
+        if (context.observer) context.observer->wrote(op, inputs, attrs, target);
+    };
+    if (!record) return write();
     Ref<OpNode> node;
     if (recorded(context, op, inputs)) {
         node = make_node(context, op, inputs, attrs, {meta_of(target)});
         node->save_operands(inputs);
     }
-    tensor::run_into(context, op, inputs, attrs, target);
+    write();
     if (node) node->save_results(std::span(&target, 1));
     rebase(context, target, node ? Edge{node, 0, {}} : Edge{});
 }
@@ -287,6 +293,7 @@ void copy_into(Context& context, const Tensor& source, const Tensor& target) {
     }
     Tensor operands[] = {target, source};
     tensor::run(context, Op::Copy, operands);
+    if (context.observer) context.observer->wrote(Op::Copy, operands, {}, target);
     if (record) rebase(context, target, edge);
 }
 
@@ -299,6 +306,7 @@ void fill_with(Context& context, tensor::Scalar value, const Tensor& target) {
     Edge edge;
     if (record) edge = record_step(context, Op::Fill, attrs, {meta_of(target)}, {edge_of(target)}, meta_of(target));
     tensor::run(context, Op::Fill, std::span(&target, 1), attrs);
+    if (context.observer) context.observer->wrote(Op::Fill, std::span(&target, 1), attrs, target);
     if (record) rebase(context, target, edge);
 }
 
@@ -336,7 +344,7 @@ void set_requires_grad(const Tensor& tensor, bool value) {
 
 Tensor grad_of(const Tensor& tensor) { return meta(tensor) ? meta(tensor)->grad : Tensor(); }
 
-void set_grad(const Tensor& tensor, const Tensor& grad) {
+void set_grad(Context& context, const Tensor& tensor, const Tensor& grad) {
     if (grad) {
         if (!(grad.sizes() == tensor.sizes())) {
             fail("assigned grad has data of a different size: expected {}, but got {}", bracketed(tensor.sizes()),
@@ -350,6 +358,7 @@ void set_grad(const Tensor& tensor, const Tensor& grad) {
         return;
     }
     make_meta(tensor).grad = grad;
+    if (context.observer) context.observer->grad_set(tensor, grad);
 }
 
 void retain_grad(const Tensor& tensor) {

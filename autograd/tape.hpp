@@ -132,7 +132,7 @@ Edge edge_of(const Tensor& tensor);
 // Only leaves of float dtype.
 void set_requires_grad(const Tensor& tensor, bool value);
 Tensor grad_of(const Tensor& tensor);
-void set_grad(const Tensor& tensor, const Tensor& grad);
+void set_grad(Context& context, const Tensor& tensor, const Tensor& grad);
 void retain_grad(const Tensor& tensor);
 void register_hook(const Tensor& tensor, GradHook hook);
 // Same values and storage, no gradient.

@@ -9,6 +9,8 @@
 
 namespace talc::tensor {
 
+class Observer;
+
 // The random stream: a key, and the number of random operators that have run.
 struct Generator {
     uint64_t seed = 0;
@@ -31,6 +33,7 @@ struct Context {
     Generator generator;
     std::shared_ptr<MemoryMeter> meter;  // null: unlimited
     ParallelFor parallel_for;            // empty: everything on the calling thread
+    Observer* observer = nullptr;        // null: nobody looks (observer.hpp)
     std::array<DeviceMemory*, 2> memories = {&cpu_memory(), nullptr};  // by DeviceType
 
     // Fails when there is no such device.

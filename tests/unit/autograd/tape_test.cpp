@@ -59,7 +59,7 @@ TEST_CASE_METHOD(Fixture, "gradients accumulate over uses and passes", "[autogra
     Tensor held = grad_of(x);
     back(sum(x));
     CHECK(tensor::to_doubles(held) == Values{4, 6, 8});  // in place: whoever holds it sees it
-    set_grad(x, {});
+    set_grad(context, x, {});
     CHECK(!grad_of(x));
 }
 
