@@ -55,6 +55,7 @@ function(talc_program target)
   talc_ours(${target})
   set_target_properties(${target} PROPERTIES OUTPUT_NAME ${ARG_NAME})
   target_link_libraries(${target} PRIVATE talc_${ARG_ROOM} ${ARG_LIBRARY})
+  target_link_options(${target} PRIVATE ${TALC_PROGRAM_LINK_OPTIONS})
   if(NOT TALC_SANITIZE)
     # At a fixed address nothing is relocated at start-up: fewer pages are written and main is reached sooner.
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)

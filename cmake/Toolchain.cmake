@@ -30,8 +30,9 @@ if(TALC_SANITIZE)
   add_compile_options(-fsanitize=${TALC_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${TALC_SANITIZE})
 elseif(CMAKE_BUILD_TYPE STREQUAL "Release")
-  # A binary that asks the machine for nothing but its C library starts faster and runs on any machine.
-  add_link_options(-static-libstdc++ -static-libgcc)
+  # A program that asks the machine for nothing but its C library starts faster and runs on any machine. (A library
+  # shares the C++ library with its host: exceptions cross from one to the other.)
+  set(TALC_PROGRAM_LINK_OPTIONS -static-libstdc++ -static-libgcc)
 endif()
 
 # talc_ours(TARGET): warnings and include paths of the code of this repository.

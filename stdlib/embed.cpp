@@ -47,8 +47,8 @@ void release_all(const Raw* items, size_t count) {
 
 }  // namespace
 
-void retain(Raw v) noexcept { vm::incref(plain(v)); }
-void release(Raw v) noexcept { vm::decref(plain(v)); }
+void retain_object(void* object) noexcept { static_cast<vm::Object*>(object)->refs++; }
+void release_object(void* object) noexcept { vm::decref(static_cast<vm::Object*>(object)); }
 
 Raw call(EngineState* engine, Raw callee, const Raw* args, size_t count) {
     return guarded(engine, [&](vm::Vm& machine) {

@@ -34,17 +34,17 @@ def source_check(tally: Tally, title: str, tool: str) -> None:
     tally.add(title, began, passed=int(ok), failed=int(not ok))
 
 
-def tool_tests(tally: Tally) -> None:
+def python_tests(tally: Tally, title: str, arguments: list[str]) -> None:
+    """Tests written with Python's unittest."""
     began = time.monotonic()
-    done = subprocess.run([sys.executable, "-B", "-m", "unittest", "discover", "-s", str(TESTS / "selftest"), "-t",
-                           str(TESTS)], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-B", *arguments], capture_output=True, text=True, errors="replace")
     match = re.search(r"Ran (\d+) tests?", done.stderr)
     ran = int(match[1]) if match else 0
     bad = sum(int(count) for count in re.findall(r"(?:failures|errors)=(\d+)", done.stderr))
     if done.returncode != 0:
         print(done.stderr)
         bad = max(bad, 1)
-    tally.add("test tools", began, passed=max(ran - bad, 0), failed=bad)
+    tally.add(title, began, passed=max(ran - bad, 0), failed=bad)
 
 
 def unit_tests(tally: Tally, build: Path, names: list[str]) -> None:
@@ -146,7 +146,7 @@ def main() -> int:
         if not options.names:
             source_check(tally, "includes", "check_includes.py")
             source_check(tally, "style", "check_style.py")
-            tool_tests(tally)
+            python_tests(tally, "test tools", ["-m", "unittest", "discover", "-s", str(TESTS / "selftest"), "-t", str(TESTS)])
         unit_tests(tally, build, options.names)
         if not options.names:
             text_oracle(tally, build)
@@ -155,6 +155,8 @@ def main() -> int:
             script_tests(tally, "examples", ["--root", str(ROOT / "examples"), *common])
             for engine in ["interp"] if options.quick else ["interp", "gc-stress"]:
                 script_tests(tally, f"scripts, {engine}", ["--engine", engine, *common])
+            if (build / "libtalc.so").exists() and (not options.names or "install" in options.names):
+                python_tests(tally, "installed package", [str(TESTS / "install_test.py"), "--build", str(build)])
             if (build / "talc_fuzz").exists() and not options.names:
                 leak_test(tally, build / "talc_fuzz")
         else:

@@ -220,11 +220,12 @@ struct Convert<std::function<R(A...)>> {
 // ---- Host functions -------------------------------------------------------------------------------
 
 // What a script calls when it calls a bound C++ function.
-struct HostFunction {
+struct TALC_API HostFunction {
     virtual ~HostFunction() = default;
     virtual Raw call(EngineState* engine, const Raw* args) = 0;   // as many args as it takes; gives an owned result
 };
-Raw make_host_function(EngineState* engine, std::string_view name, size_t arity, size_t required, std::unique_ptr<HostFunction> function);
+TALC_API Raw make_host_function(EngineState* engine, std::string_view name, size_t arity, size_t required,
+                                std::unique_ptr<HostFunction> function);
 
 template <class T>
 constexpr bool kIsOptional = false;

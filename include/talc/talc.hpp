@@ -26,7 +26,7 @@
 
 namespace talc {
 
-const char* version();  // of the library, which may differ from the header's
+TALC_API const char* version();  // of the library, which may differ from the header's
 
 // What a script may use up. Past a limit it gets an exception: LimitExceeded, MemoryError or RecursionError.
 struct Limits {
@@ -88,7 +88,7 @@ struct Completion {
     std::vector<std::string> words;    // what may stand there, sorted
 };
 
-class Engine {
+class TALC_API Engine {
   public:
     explicit Engine(Options options = {});
     ~Engine();
@@ -152,7 +152,7 @@ class Engine {
     // Writes out what is buffered for standard output and for open files.
     void flush();
 
-    struct State;
+    struct TALC_LOCAL State;
 
   private:
     detail::EngineState* detail_state() const;
@@ -162,6 +162,6 @@ class Engine {
 };
 
 // The whole of a file; false and errno when it cannot be read. "-" is standard input.
-bool read_source(const std::string& path, std::string& text);
+TALC_API bool read_source(const std::string& path, std::string& text);
 
 }  // namespace talc

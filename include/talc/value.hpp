@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "talc/export.hpp"
+
 namespace talc {
 
 class Engine;
@@ -69,28 +71,34 @@ inline Raw raw_float(double x) {
 }
 
 // All of these give references that the caller owns, take borrowed ones, and throw Error.
-void retain(Raw v) noexcept;
-void release(Raw v) noexcept;
-Raw call(EngineState* engine, Raw callee, const Raw* args, size_t count);
-Raw make_text(EngineState* engine, std::string_view text);
-Raw make_list(EngineState* engine, const Raw* items, size_t count);   // takes over the items
-Raw make_tuple(EngineState* engine, const Raw* items, size_t count);  // takes over the items
-Raw make_dict(EngineState* engine, const Raw* pairs, size_t count);   // key, value, key, value ...: takes them over
-std::string_view text_of(EngineState* engine, Raw v);                 // lives as long as v; TypeError if it is no str
-int64_t int_of(EngineState* engine, Raw v);                           // __index__; TypeError
-double float_of(EngineState* engine, Raw v);
-bool truth_of(EngineState* engine, Raw v);
-std::vector<Raw> items_of(EngineState* engine, Raw iterable);         // owned
-std::vector<Raw> pairs_of(EngineState* engine, Raw mapping);          // owned, key and value in turn
-Raw get_attr(EngineState* engine, Raw v, std::string_view name);
-void set_attr(EngineState* engine, Raw v, std::string_view name, Raw value);
-Raw get_item(EngineState* engine, Raw v, Raw key);
-void set_item(EngineState* engine, Raw v, Raw key, Raw value);
-std::string describe(EngineState* engine, Raw v, bool repr);
-std::string type_name(EngineState* engine, Raw v);
-size_t length(EngineState* engine, Raw v);
-bool is_callable(EngineState* engine, Raw v);
-[[noreturn]] void type_error(EngineState* engine, const std::string& message);
+TALC_API void retain_object(void* object) noexcept;
+TALC_API void release_object(void* object) noexcept;
+inline void retain(Raw v) noexcept {
+    if (v.tag == kObject) retain_object(v.o);
+}
+inline void release(Raw v) noexcept {
+    if (v.tag == kObject) release_object(v.o);
+}
+TALC_API Raw call(EngineState* engine, Raw callee, const Raw* args, size_t count);
+TALC_API Raw make_text(EngineState* engine, std::string_view text);
+TALC_API Raw make_list(EngineState* engine, const Raw* items, size_t count);   // takes over the items
+TALC_API Raw make_tuple(EngineState* engine, const Raw* items, size_t count);  // takes over the items
+TALC_API Raw make_dict(EngineState* engine, const Raw* pairs, size_t count);   // key, value, key ...: takes them over
+TALC_API std::string_view text_of(EngineState* engine, Raw v);                 // lives as long as v; TypeError
+TALC_API int64_t int_of(EngineState* engine, Raw v);                           // __index__; TypeError
+TALC_API double float_of(EngineState* engine, Raw v);
+TALC_API bool truth_of(EngineState* engine, Raw v);
+TALC_API std::vector<Raw> items_of(EngineState* engine, Raw iterable);         // owned
+TALC_API std::vector<Raw> pairs_of(EngineState* engine, Raw mapping);          // owned, key and value in turn
+TALC_API Raw get_attr(EngineState* engine, Raw v, std::string_view name);
+TALC_API void set_attr(EngineState* engine, Raw v, std::string_view name, Raw value);
+TALC_API Raw get_item(EngineState* engine, Raw v, Raw key);
+TALC_API void set_item(EngineState* engine, Raw v, Raw key, Raw value);
+TALC_API std::string describe(EngineState* engine, Raw v, bool repr);
+TALC_API std::string type_name(EngineState* engine, Raw v);
+TALC_API size_t length(EngineState* engine, Raw v);
+TALC_API bool is_callable(EngineState* engine, Raw v);
+[[noreturn]] TALC_API void type_error(EngineState* engine, const std::string& message);
 
 template <class T>
 struct Convert;  // convert.hpp
@@ -98,7 +106,7 @@ struct Convert;  // convert.hpp
 }  // namespace detail
 
 // An uncaught exception of a script, as data. what() is "TypeError: message".
-class Error : public std::exception {
+class TALC_API Error : public std::exception {
   public:
     Error(std::string type, std::string message, std::string report, std::vector<Place> traceback)
         : type_(std::move(type)), message_(std::move(message)), report_(std::move(report)), traceback_(std::move(traceback)) {
