@@ -52,7 +52,7 @@ Ref Vm::resume_frame(Generator* generator, Value sent, bool raising, Ref* return
     if (generator->state == GeneratorState::Suspended && !raising) {
         // The value sent is what the yield expression gives: the register of the YIELD just before, or of
         // the YIELD_FROM that runs again.
-        uint16_t target = generator->delegating ? generator->pc[0].a : generator->pc[-1].a;
+        uint16_t target = generator->delegating ? generator->pc[0].a : generator->pc[-1].a;  // a TRACE keeps it
         Value old = generator->registers[target];
         incref(sent);
         generator->registers[target] = sent;

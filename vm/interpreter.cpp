@@ -29,6 +29,11 @@ inline void put_int(Value& slot, int64_t x) { put(slot, Value::integer(x)); }
 inline void put_float(Value& slot, double x) { put(slot, Value::real(x)); }
 inline void put_bool(Value& slot, bool x) { put(slot, Value::boolean(x)); }
 
+// Unless a TRACE stands there.
+inline void quicken(Instr& at, Op from, Op to) {
+    if (at.op == from) at.op = to;
+}
+
 inline bool plain_kind(Value v, Kind kind) { return v.is_kind(kind) && !v.o->cls->user; }
 inline bool both(Value a, Value b, Tag tag) { return a.tag == tag && b.tag == tag; }
 inline bool is_real(Value v) { return v.tag == Tag::Int || v.tag == Tag::Float; }
@@ -85,6 +90,70 @@ void Vm::pop_frame() {
     if (frame->function) decref(static_cast<Object*>(frame->function));
 }
 
+bool Vm::enter_call(Value callee, const Value* args, size_t count, Str* const* keyword_names, size_t nkeywords,
+                    uint16_t result) {
+    Function* function = nullptr;
+    Value receiver;
+    Ref instance;
+    if (!callee.is_obj()) return false;
+    switch (callee.o->kind) {
+        case Kind::Function: function = cast<Function>(callee); break;
+        case Kind::BoundMethod:
+            if (!cast<BoundMethod>(callee)->function.is_kind(Kind::Function)) return false;
+            function = cast<Function>(cast<BoundMethod>(callee)->function);
+            receiver = cast<BoundMethod>(callee)->self;
+            break;
+        case Kind::Instance: {
+            Value method = find_special(*this, callee, Special::Call);
+            if (!method.is_kind(Kind::Function)) return false;
+            function = cast<Function>(method);
+            receiver = callee;
+            break;
+        }
+        case Kind::Class: {
+            auto* cls = cast<Class>(callee);
+            if (!cls->user || cls->instance_kind != Kind::Instance) return false;
+            if (!find_special(*this, cls, Special::New).is_undef()) return false;
+            Value init = find_special(*this, cls, Special::Init);
+            if (!init.is_kind(Kind::Function)) return false;
+            function = cast<Function>(init);
+            break;
+        }
+        default: return false;
+    }
+    if (function->code->generator) return false;
+    if (callee.o->kind == Kind::Class) {
+        instance = allocate_instance(*this, cast<Class>(callee));
+        receiver = instance;
+    }
+    constexpr size_t kInline = 12;
+    Value small[kInline];
+    std::vector<Value> large;
+    const Value* all = args;
+    size_t total = count;
+    if (!receiver.is_undef()) {
+        Value* with = small;
+        if (++total > kInline) {
+            large.resize(total);
+            with = large.data();
+        }
+        with[0] = receiver;
+        for (size_t i = 0; i < count; i++) with[i + 1] = args[i];
+        all = with;
+    }
+    Frame* inner = push_frame(function->code, function);
+    function->refs++;
+    inner->result = result;
+    inner->init_self = instance.release();
+    try {
+        bind_arguments(*this, function, inner->registers, all, total, keyword_names, nkeywords);
+    } catch (Raised&) {
+        pop_frame();
+        throw;
+    }
+    return true;
+}
+
 Ref Vm::run(bool raising) {
     static const void* const kLabels[] = {
 #define OP(name, a, b, c, doc) &&L_##name,
@@ -106,6 +175,7 @@ Ref Vm::run(bool raising) {
     Instr ins;
     bool add_entry = true;
     bool left = false;  // the entry frame is gone
+    Value returned;     // owned; on the way from RETURN or compiled code to the caller
     const void* const* labels = hooks.instruction ? kHooked : kLabels;
 
 #define NEXT                                         \
@@ -130,10 +200,12 @@ Ref Vm::run(bool raising) {
         consts = frame->code->constants;         \
         nlocals = frame->code->nlocals;          \
     } while (0)
-#define POLL(cost)                                                                                             \
+// header: where a loop or a function begins.
+#define POLL(cost, header)                                                                                     \
     do {                                                                                                       \
         if ((fuel -= (cost)) < 0 || poll_flag.load(std::memory_order_relaxed)) [[unlikely]] {                  \
             poll_slow();                                                                                       \
+            if (std::exchange(warm_, false) && hooks.hot) hooks.hot(hooks.context, vm, *frame, header);        \
             labels = hooks.instruction ? kHooked : kLabels;                                                    \
         }                                                                                                      \
     } while (0)
@@ -146,7 +218,36 @@ Ref Vm::run(bool raising) {
         L_hook:
             frame->pc = pc - 1;
             if (hooks.instruction) hooks.instruction(hooks.context, vm, *frame, pc - 1);
+            labels = hooks.instruction ? kHooked : kLabels;
+            ins = pc[-1];  // a TRACE may stand there now
             goto* kLabels[static_cast<uint16_t>(ins.op)];
+        L_TRACE: {
+            frame->pc = pc - 1;
+            auto entry = static_cast<uint32_t>(ins.bc());
+            ins = traced[entry];
+            if (hooks.trace && !hooks.instruction) {
+                Value given;
+                Traced outcome;
+                {
+                    Ref result;
+                    outcome = hooks.trace(hooks.context, vm, *frame, entry, result);
+                    given = result.release();
+                }
+                labels = hooks.instruction ? kHooked : kLabels;
+                switch (outcome) {
+                    case Traced::no: break;
+                    case Traced::moved: LOAD_FRAME; NEXT;
+                    case Traced::returned:
+                        LOAD_FRAME;
+                        returned = given;
+                        goto do_return;
+                    case Traced::raised: LOAD_FRAME; goto exception;
+                }
+                // Recording may have begun: it sees this instruction too.
+                if (hooks.instruction) hooks.instruction(hooks.context, vm, *frame, pc - 1);
+            }
+            goto* kLabels[static_cast<uint16_t>(ins.op)];
+        }
 
 #include "vm/loop/load.inc"
 #include "vm/loop/arith.inc"
@@ -160,6 +261,11 @@ Ref Vm::run(bool raising) {
             {
                 Ref error = take_raised();
                 Steps::set_context(vm, error);
+                if (hooks.unwind) {
+                    frame->pc = pc;
+                    hooks.unwind(hooks.context, vm, *frame);
+                    labels = hooks.instruction ? kHooked : kLabels;
+                }
                 for (;;) {
                     auto at = static_cast<uint32_t>(pc - frame->code->instrs - 1);
                     if (add_entry) Steps::add_traceback(vm, error, frame->code, at);

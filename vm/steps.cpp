@@ -466,7 +466,7 @@ void Steps::dict_merge(Vm& vm, Dict* dict, Value mapping, Value callee) {
     for_each(vm, list, [&](Value key) { add(key, get_item(vm, mapping, key)); });
 }
 
-Ref Steps::call_ex(Vm& vm, Value callee, Value args, Value keywords) {
+Ref Steps::call_ex(Vm& vm, Value callee, Value args, Value keywords, uint16_t result) {
     std::vector<Ref> held;
     std::vector<Value> all;
     const Value* items = args.is_kind(Kind::List) ? cast<List>(args)->items : cast<Tuple>(args)->items;
@@ -480,6 +480,7 @@ Ref Steps::call_ex(Vm& vm, Value callee, Value args, Value keywords) {
             all.push_back(entry->value);
         }
     }
+    if (vm.enter_call(callee, all.data(), all.size(), names.data(), names.size(), result)) return {};
     return call(vm, callee, all.data(), all.size(), names.data(), names.size());
 }
 

@@ -27,7 +27,8 @@ struct Steps {
     static Ref call_many_keywords(Vm& vm, Value callee, const Value* args, size_t count, Tuple* names);
     static void extend_args(Vm& vm, List* args, Value iterable, Value callee);
     static void dict_merge(Vm& vm, Dict* dict, Value mapping, Value callee);
-    static Ref call_ex(Vm& vm, Value callee, Value args, Value keywords);
+    // Empty: a frame was pushed, which will put its result into the register.
+    static Ref call_ex(Vm& vm, Value callee, Value args, Value keywords, uint16_t result);
     static Ref exception_to_raise(Vm& vm, Value v);                 // an instance, from an instance or a class
     static void set_cause(Vm& vm, Value exception, Value cause);
     static bool matches(Vm& vm, Value exception, Value classes);

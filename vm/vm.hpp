@@ -51,6 +51,14 @@ struct Names {
     Str* special(Special s) const { return specials[static_cast<int>(s)]; }
 };
 
+// What became of a place where compiled code may begin.
+enum class Traced : uint8_t {
+    no,        // nothing: the instruction that stood there runs
+    moved,     // frames have changed: go on with the innermost one
+    returned,  // the innermost frame returns the value given
+    raised,    // frames have changed and the exception that is set is raised at the innermost one's last instruction
+};
+
 // How the recorder (or a debugger) sees execution. Absent: no cost, the dispatch table does not mention it.
 struct Hooks {
     void* context = nullptr;
@@ -61,8 +69,12 @@ struct Hooks {
     // A native is about to be called, and has returned (result Undef: it raised).
     void (*native_call)(void* context, Vm& vm, const Native& native, const Args& args) = nullptr;
     void (*native_return)(void* context, Vm& vm, const Native& native, Value result) = nullptr;
-    // A loop header or function became hot.
-    void (*hot)(void* context, Vm& vm, Frame& frame, const lang::Instr* target) = nullptr;
+    // An exception is about to look for its handler, from this frame outwards.
+    void (*unwind)(void* context, Vm& vm, Frame& frame) = nullptr;
+    // An instruction TRACE: frame.pc is its place.
+    Traced (*trace)(void* context, Vm& vm, Frame& frame, uint32_t entry, Ref& result) = nullptr;
+    // A loop header (or a function's first instruction) was reached after Vm::warm was set, by tensor operators say.
+    void (*hot)(void* context, Vm& vm, Frame& frame, lang::Instr* header) = nullptr;
 };
 
 struct Limits {
@@ -143,6 +155,24 @@ class Vm {
     Ref throw_into(Generator* generator, Value exception, Ref* returned);
     void close(Generator* generator);                      // runs its finally blocks, as generator.close()
 
+    // Pushes the frame of a call that runs a script function (also through a method, an instance or a class), its
+    // arguments bound; false when the callee is none of these.
+    bool enter_call(Value callee, const Value* args, size_t count, Str* const* keyword_names, size_t nkeywords,
+                    uint16_t result);
+    // For compiled code: frames as it finds and leaves them.
+    Frame* push_frame(Code* code, Function* function);     // registers unbound; the caller gives it a reference to the function
+    void pop_frame();
+    // The instructions that TRACE stands for.
+    std::vector<lang::Instr> traced;
+    const lang::Instr& plain(const lang::Instr& instr) const {
+        return instr.op == lang::Op::TRACE ? traced[static_cast<size_t>(instr.bc())] : instr;
+    }
+    // Asks for hooks.hot at the next loop header or call.
+    void warm() {
+        warm_ = true;
+        poll_flag.store(true, std::memory_order_relaxed);
+    }
+
     // ---- Names ----
     Cell* global_cell(Module* module, Str* name);          // made if there is none
     Ref builtin(std::string_view name);                    // value of a builtin name; empty: none
@@ -191,8 +221,6 @@ class Vm {
     void make_classes();
     void refuel();
     Ref run(bool raising);                // the innermost frame, which is an entry frame; raising: begin with raised_
-    Frame* push_frame(Code* code, Function* function);
-    void pop_frame();
     Ref resume_frame(Generator* generator, Value sent, bool raising, Ref* returned);
 
     Frame* frames_ = nullptr;
@@ -206,6 +234,7 @@ class Vm {
     Value handled_;                       // owned
     bool yielded_ = false;                // run() came back by a yield
     std::atomic<bool> interrupted_{false};
+    bool warm_ = false;
     uint64_t fuel_given_ = 0;             // of the slice that is being used up
     uint64_t fuel_used_ = 0;              // in the slices before it
     std::chrono::steady_clock::time_point deadline_{};
