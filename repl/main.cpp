@@ -21,6 +21,7 @@ constexpr const char* kUsage =
     "       talc [options] - [arguments]         run a program from standard input\n"
     "       talc                                 the interactive prompt, at a terminal\n"
     "\n"
+    "  -i              the prompt after the program, with all that it defined\n"
     "  --dump=STAGES   show tokens, ast or bytecode (comma-separated) instead of running\n"
     "  --log=CHANNELS  log channels (comma-separated); the same as the variable TALC_LOGS\n"
     "  --version       show the version\n"
@@ -54,6 +55,7 @@ struct Command {
     std::string dump;
     std::string log;
     bool has_code = false;
+    bool interactive = false;
     std::string code;
     std::string file = "-";
     std::vector<std::string> arguments;  // with the file's name, "-c" or "-" first
@@ -91,6 +93,10 @@ Command parse(int argc, char** argv) {
         if (argument == "-" || argument.empty() || argument[0] != '-') break;
         if (argument == "--version" || argument == "-V") show((std::string("talc ") + talc::version() + "\n").c_str());
         if (argument == "--help" || argument == "-h") show(kUsage);
+        if (argument == "-i") {
+            command.interactive = true;
+            continue;
+        }
         if (argument == "-c") {
             if (at + 1 >= argc) usage_error("-c needs a program");
             command.has_code = true;
@@ -169,20 +175,30 @@ talc::Result run(talc::Engine& engine, const Command& command) {
 
 int main(int argc, char** argv) {
     Command command = parse(argc, argv);
-    auto* engine = new talc::Engine(make_options(command));
-    interrupted_engine = engine;
+    talc::repl::Session session;
+    session.make_engine = [&command] {
+        auto engine = std::make_unique<talc::Engine>(make_options(command));
+        interrupted_engine = engine.get();
+        return engine;
+    };
+    session.engine = session.make_engine();
     install_signals();
-    if (command.dump.empty() && !command.has_code && command.file == "-" && isatty(0) && isatty(1)) {
-        int status = talc::repl::run_prompt(*engine);
-        engine->flush();
-        _exit(status);
+    bool no_program = !command.has_code && command.file == "-";
+    bool prompt = command.dump.empty() && (command.interactive || (no_program && isatty(0) && isatty(1)));
+    talc::Result result;
+    if (!prompt || !no_program) {
+        result = run(*session.engine, command);
+        session.engine->flush();
+        write_error(result.report);
     }
-    talc::Result result = run(*engine, command);
-    engine->flush();
-    write_error(result.report);
+    if (prompt) {
+        if (!no_program && !command.has_code) session.loaded_file = command.file;
+        result.status = talc::repl::run_prompt(session);
+        session.engine->flush();
+    }
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     interrupted_engine = nullptr;
-    delete engine;  // so that a leak shows
+    session.engine.reset();  // so that a leak shows
     return result.status;
 #else
     _exit(result.status);  // the system frees the engine's memory faster than it could itself

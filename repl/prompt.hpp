@@ -1,10 +1,10 @@
 #pragma once
 // The interactive prompt.
-#include "talc/talc.hpp"
+#include "repl/commands.hpp"
 
 namespace talc::repl {
 
-// Reads, runs and shows until the input ends; gives the program's status.
-int run_prompt(Engine& engine);
+// Reads and runs until the user leaves; the status to exit with.
+int run_prompt(Session& session);
 
 }  // namespace talc::repl

@@ -38,6 +38,8 @@ auto guarded(EngineState* engine, F&& body) {
     } catch (vm::Raised&) {
         vm::Ref exception = engine->vm.take_raised();
         throw engine->error_of(exception);
+    } catch (std::bad_alloc&) {
+        throw Error("MemoryError", {}, "MemoryError\n", {});
     }
 }
 

@@ -1,15 +1,15 @@
 // The public API for an interactive prompt: running line by line, completion, colours, help.
 #include <algorithm>
-#include <set>
 
 #include "lang/compile.hpp"
 #include "lang/disassembler.hpp"
 #include "lang/lexer.hpp"
 #include "stdlib/engine.hpp"
+#include "stdlib/inspection.hpp"
 #include "stdlib/streams.hpp"
 #include "vm/class.hpp"
+#include "vm/module.hpp"
 #include "vm/namespace.hpp"
-#include "vm/shape.hpp"
 
 namespace talc {
 
@@ -28,51 +28,6 @@ void display(vm::Vm& machine, vm::Value value) {
     vm::set_attr_plain(machine, machine.main_module, vm::intern(machine, "_").get(), value);
 }
 
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || (c & 0x80); }
-
-void add_names(const vm::Namespace& table, std::set<std::string>& names) {
-    for (uint32_t i = 0; i < table.size; i++) {
-        if (!table.rows[i].cell->value.is_undef()) names.insert(table.rows[i].name->string());
-    }
-}
-
-void add_attributes(vm::Vm& machine, vm::Value v, std::set<std::string>& names) {
-    if (v.is_kind(vm::Kind::Module)) {
-        auto* module = vm::cast<vm::Module>(v);
-        if (module->populate) module->populate(machine, module, nullptr);
-        add_names(module->globals, names);
-    }
-    if (v.is_obj()) {
-        vm::Slots* slots = vm::slots_of(v.o);
-        if (slots && slots->shape) {
-            for (vm::Str* key : slots->shape->keys) names.insert(key->string());
-        }
-    }
-    vm::Class* first = v.is_kind(vm::Kind::Class) ? vm::cast<vm::Class>(v) : vm::class_of(machine, v);
-    for (vm::Class* cls = first; cls; cls = cls->base) {
-        vm::ensure_populated(machine, cls);
-        add_names(cls->attributes, names);
-    }
-}
-
-// The value of a.b.c by looking up alone; empty: there is none.
-vm::Ref look_up(vm::Vm& machine, std::string_view path) {
-    vm::Ref value;
-    while (!path.empty()) {
-        size_t dot = path.find('.');
-        vm::Ptr<vm::Str> name = vm::intern(machine, path.substr(0, dot));
-        if (!value) {
-            value = vm::find_attr(machine, machine.main_module, name.get());
-            if (!value) value = machine.builtin(name->view());
-        } else {
-            value = vm::find_attr(machine, value, name.get());
-        }
-        if (!value || dot == std::string_view::npos) return value;
-        path.remove_prefix(dot + 1);
-    }
-    return {};
-}
-
 Colour colour_of(lang::TokenCategory category) {
     switch (category) {
         case lang::TokenCategory::Comment: return Colour::Comment;
@@ -87,36 +42,28 @@ Colour colour_of(lang::TokenCategory category) {
     return Colour::Plain;
 }
 
-std::string parameters_of(const vm::Function* function) {
-    const lang::Code& code = *function->code->plain;
-    size_t defaults = function->defaults ? function->defaults->size : 0;
-    std::string out = "(";
-    auto add = [&](const std::string& text) { out += (out.size() > 1 ? ", " : "") + text; };
-    for (size_t i = 0; i < code.positional; i++) {
-        std::string text = code.local_names[i];
-        if (i + defaults >= code.positional) {
-            vm::Value fallback = function->defaults->items[i + defaults - code.positional];
-            text += "=" + vm::repr(*function->cls->vm, fallback)->string();
-        }
-        add(text);
-        if (i + 1 == code.positional_only) add("/");
+// A class keeps no text of its own: it stands around that of its methods.
+std::string class_source(vm::Vm& machine, vm::Class* cls) {
+    vm::ensure_populated(machine, cls);
+    for (uint32_t i = 0; i < cls->attributes.size; i++) {
+        vm::Value value = cls->attributes.rows[i].cell->value;
+        if (!value.is_kind(vm::Kind::Function)) continue;
+        const lang::Code& code = *vm::cast<vm::Function>(value)->code->plain;
+        std::string_view text = code.source->text();
+        std::string head = "class " + cls->name->string();
+        size_t begin = text.rfind(head, code.span.begin);
+        if (begin == std::string_view::npos) continue;
+        size_t indent = begin - (text.rfind('\n', begin) == std::string_view::npos ? 0 : text.rfind('\n', begin) + 1);
+        size_t end = begin;
+        do {  // as long as lines are empty or further in than `class`
+            end = std::min(text.find('\n', end), text.size() - 1) + 1;
+            size_t inner = text.find_first_not_of(' ', end);
+            if (inner == std::string_view::npos || (text[inner] != '\n' && inner - end <= indent)) break;
+        } while (end < text.size());
+        std::string_view found = text.substr(begin, end - begin);
+        return std::string(found.substr(0, found.find_last_not_of(" \n") + 1)) + "\n";
     }
-    size_t at = size_t{code.positional} + code.keyword_only;
-    if (code.has_varargs) add("*" + code.local_names[at++]);
-    else if (code.keyword_only) add("*");
-    for (size_t i = code.positional; i < size_t{code.positional} + code.keyword_only; i++) add(code.local_names[i] + "=...");
-    if (code.has_varkw) add("**" + code.local_names[at]);
-    return out + ")";
-}
-
-// The function behind a method or a class's __init__.
-vm::Value function_of(vm::Vm& machine, vm::Value v) {
-    if (v.is_kind(vm::Kind::BoundMethod)) v = vm::cast<vm::BoundMethod>(v)->function;
-    if (v.is_kind(vm::Kind::Class)) {
-        vm::Value init = vm::find_class_attr(machine, vm::cast<vm::Class>(v), machine.names.special(vm::Special::Init));
-        if (init.is_kind(vm::Kind::Function)) return init;
-    }
-    return v;
+    return "";
 }
 
 }  // namespace
@@ -131,14 +78,17 @@ Result Engine::run_interactive(std::string_view code, const std::string& name) {
 Completeness Engine::completeness(std::string_view code) const {
     lang::CompileResult compiled = lang::compile(source_of(code, "<stdin>"), lang::CompileMode::Interactive);
     if (compiled.error) return compiled.error->incomplete ? Completeness::Incomplete : Completeness::Wrong;
-    // A block goes on until an empty line ends it.
+    // A block goes on until an empty line ends it; a statement of one line that could have been a block, too.
     size_t last = code.find_last_not_of("\n");
-    if (last == std::string_view::npos) return Completeness::Complete;
+    if (last == std::string_view::npos || code.ends_with('\n')) return Completeness::Complete;
     size_t line = code.rfind('\n', last);
     std::string_view last_line = code.substr(line == std::string_view::npos ? 0 : line + 1, last + 1);
-    bool in_block = last_line.starts_with(' ') || last_line.starts_with('\t') || last_line.starts_with('@') ||
-                    last_line.ends_with(':');
-    return in_block && !code.ends_with("\n\n") && !code.ends_with("\n") ? Completeness::Incomplete : Completeness::Complete;
+    bool in_block = last_line.starts_with(' ') || last_line.starts_with('\t') || last_line.starts_with('@');
+    std::string_view word = last_line.substr(0, last_line.find_first_of(" :("));
+    for (std::string_view compound : {"if", "elif", "else", "for", "while", "try", "except", "finally", "with", "def", "class"}) {
+        in_block |= word == compound;
+    }
+    return in_block ? Completeness::Incomplete : Completeness::Complete;
 }
 
 std::vector<ColouredSpan> Engine::highlight(std::string_view code) const {
@@ -154,69 +104,75 @@ std::vector<ColouredSpan> Engine::highlight(std::string_view code) const {
     return spans;
 }
 
-Completion Engine::complete(std::string_view text) {
-    vm::Vm& machine = state_->vm;
-    size_t start = text.size();
-    while (start > 0 && is_word(text[start - 1])) start--;
-    std::string_view word = text.substr(start);
-    std::set<std::string> names;
-    try {
-        if (start > 0 && text[start - 1] == '.') {
-            size_t path = start - 1;
-            while (path > 0 && (is_word(text[path - 1]) || text[path - 1] == '.')) path--;
-            vm::Ref value = look_up(machine, text.substr(path, start - 1 - path));
-            if (value) add_attributes(machine, value, names);
-        } else if (!word.empty()) {
-            add_names(machine.main_module->globals, names);
-            add_names(machine.builtins->globals, names);
-            for (const vm::NativeRow& row : machine.table.rows_of("")) names.insert(row.name);
-#define KLASS(field, name, kind, base) if (machine.builtin(name)) names.insert(name);
-#include "vm/classes.def"
-#undef KLASS
-            for (vm::Class* cls : machine.classes.exceptions) names.insert(cls->name->string());
-#define TALC_KEYWORD(kind, text) names.insert(text);
-#include "lang/tokens.def"
-        }
-    } catch (vm::Raised&) {
-        machine.take_raised();
-    }
-    Completion completion{start, {}};
-    bool wants_hidden = word.starts_with('_');
-    for (const std::string& name : names) {
-        if (name.starts_with(word) && (wants_hidden || !name.starts_with('_'))) completion.words.push_back(name);
-    }
-    return completion;
-}
-
 std::string Engine::help(std::string_view expression) {
     vm::Vm& machine = state_->vm;
     talc::Value held = eval(expression);
     vm::Value value;
     detail::Raw raw = held.raw();
     __builtin_memcpy(static_cast<void*>(&value), &raw, sizeof value);
-    std::string out(expression);
-    vm::Value function = function_of(machine, value);
-    if (function.is_kind(vm::Kind::Function)) out += parameters_of(vm::cast<vm::Function>(function));
-    if (function.is_kind(vm::Kind::Native)) out += vm::cast<vm::Native>(function)->row->signature;
+    std::string out = std::string(expression) + stdlib::signature_text(machine, value);
     out += "\n    " + std::string(vm::class_name(machine, value)) + "\n";
     vm::Ref doc = vm::find_attr(machine, value, machine.names.doc_);
     if (doc && doc.is_kind(vm::Kind::Str)) out += "    " + vm::cast<vm::Str>(doc.get())->string() + "\n";
     return out;
 }
 
+namespace {
+
+// The script function that an expression names; null: none.
+vm::Function* script_function(vm::Vm& machine, std::string_view expression) {
+    stdlib::Known known = stdlib::known_value(machine, expression);
+    vm::Value function = known.value ? stdlib::function_behind(machine, known.value) : vm::Value();
+    return function.is_kind(vm::Kind::Function) ? vm::cast<vm::Function>(function) : nullptr;
+}
+
+}  // namespace
+
 std::string Engine::disassemble(std::string_view expression) {
-    vm::Ref value = look_up(state_->vm, expression);
-    vm::Value function = value ? function_of(state_->vm, value) : vm::Value();
-    if (!function.is_kind(vm::Kind::Function)) return std::string(expression) + " is not a function of a script\n";
-    return lang::disassemble(*vm::cast<vm::Function>(function)->code->plain);
+    vm::Function* function = script_function(state_->vm, expression);
+    if (!function) return std::string(expression) + " is not a function of a script\n";
+    return lang::disassemble(*function->code->plain);
 }
 
 std::string Engine::source(std::string_view expression) {
-    vm::Ref value = look_up(state_->vm, expression);
-    vm::Value function = value ? function_of(state_->vm, value) : vm::Value();
-    if (!function.is_kind(vm::Kind::Function)) return std::string(expression) + " has no source here\n";
-    const lang::Code& code = *vm::cast<vm::Function>(function)->code->plain;
+    vm::Vm& machine = state_->vm;
+    stdlib::Known known = stdlib::known_value(machine, expression);
+    if (known.value && known.value.is_kind(vm::Kind::Class)) {
+        if (std::string text = class_source(machine, vm::cast<vm::Class>(known.value.get())); !text.empty()) return text;
+    }
+    vm::Function* function = script_function(machine, expression);
+    if (!function) return std::string(expression) + " has no source here\n";
+    const lang::Code& code = *function->code->plain;
     return std::string(code.source->text().substr(code.span.begin, code.span.end - code.span.begin)) + "\n";
+}
+
+void Engine::set_logs(std::string channels) { state_->options.logs = std::move(channels); }
+
+std::vector<std::string> Engine::reload() {
+    vm::Vm& machine = state_->vm;
+    std::vector<std::string> names;
+    try {
+        // The table may change while modules run.
+        std::vector<vm::Ref> modules;
+        for (size_t i = 0; vm::DictEntry* entry = vm::dict_entry(machine.modules, i); i++) modules.push_back(entry->value);
+        for (const vm::Ref& item : modules) {
+            if (!item.is_kind(vm::Kind::Module)) continue;
+            auto* module = vm::cast<vm::Module>(item.get());
+            if (module->library || !module->file || module == machine.main_module) continue;
+            std::string text, file = module->file->string();
+            if (!read_source(file, text)) vm::raise(machine, vm::Exc::ImportError, "cannot read '{}'", file);
+            std::shared_ptr<const Source> source = source_of(text, file);
+            lang::CompileResult compiled = lang::compile(source);
+            if (compiled.error) vm::raise_syntax_error(machine, *compiled.error, *source);
+            machine.begin_run();
+            machine.run_module(std::move(compiled.code), module);
+            names.push_back(module->name->string());
+        }
+    } catch (vm::Raised&) {
+        vm::Ref exception = machine.take_raised();
+        throw state_->error_of(exception);
+    }
+    return names;
 }
 
 std::vector<std::string> Engine::globals() {

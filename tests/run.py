@@ -155,6 +155,9 @@ def main() -> int:
             script_tests(tally, "examples", ["--root", str(ROOT / "examples"), *common])
             for engine in ["interp"] if options.quick else ["interp", "gc-stress"]:
                 script_tests(tally, f"scripts, {engine}", ["--engine", engine, *common])
+            if not options.names or "prompt" in options.names:
+                python_tests(tally, "prompt at a terminal", [str(TESTS / "repl_test.py"), "--talc", str(build / "talc"),
+                                                             "--timeout", options.timeout])
             if (build / "libtalc.so").exists() and (not options.names or "install" in options.names):
                 python_tests(tally, "installed package", [str(TESTS / "install_test.py"), "--build", str(build)])
             if (build / "talc_fuzz").exists() and not options.names:

@@ -6,6 +6,7 @@
 
 #include "vm/dict_inline.hpp"
 #include "vm/shape.hpp"
+#include "vm/format.hpp"
 #include "vm/text_out.hpp"
 #include "vm/vm.hpp"
 
@@ -437,7 +438,7 @@ Ref repr_of(Vm& vm, Object* object) {
     if (dict->used == 0) return make_str(vm, "{}");
     ReprScope scope(vm, dict);
     if (scope.nested()) return make_str(vm, "{...}");
-    text::Buffer out;
+    text::Buffer out(text_limit(vm));
     out += '{';
     for (size_t i = 0; i < dict->filled; i++) {
         DictEntry entry = dict->entries[i];

@@ -1,6 +1,7 @@
 // keys(), values() and items() of a dict: live, and (but for values) comparable and combinable as sets.
 #include "base/text/hash.hpp"
 #include "vm/containers.hpp"
+#include "vm/format.hpp"
 #include "vm/text_out.hpp"
 #include "vm/vm.hpp"
 
@@ -107,7 +108,7 @@ void destroy(Vm& vm, Object* object) {
 Ref repr_of(Vm& vm, Object* object) {
     ReprScope scope(vm, object);
     if (scope.nested()) return make_str(vm, "...");
-    text::Buffer out;
+    text::Buffer out(text_limit(vm));
     out += class_name(vm, object);
     out += '(';
     append_repr(vm, out, list_from_iterable(vm, object));

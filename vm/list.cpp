@@ -5,6 +5,7 @@
 
 #include "vm/containers.hpp"
 #include "vm/shape.hpp"
+#include "vm/format.hpp"
 #include "vm/text_out.hpp"
 #include "vm/vm.hpp"
 
@@ -264,7 +265,7 @@ Ref repr_of(Vm& vm, Object* object) {
     if (list->size == 0) return make_str(vm, "[]");
     ReprScope scope(vm, list);
     if (scope.nested()) return make_str(vm, "[...]");
-    text::Buffer out;
+    text::Buffer out(text_limit(vm));
     out += '[';
     for (size_t i = 0; i < list->size; i++) {
         if (i) out += ", ";

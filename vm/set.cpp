@@ -6,6 +6,7 @@
 #include "base/text/hash.hpp"
 #include "vm/set_table.hpp"
 #include "vm/shape.hpp"
+#include "vm/format.hpp"
 #include "vm/text_out.hpp"
 #include "vm/vm.hpp"
 
@@ -306,7 +307,7 @@ Ref repr_of(Vm& vm, Object* object) {
     auto* set = cast<Set>(object);
     std::string_view name = class_name(vm, object);
     ReprScope scope(vm, set);
-    text::Buffer out;
+    text::Buffer out(text_limit(vm));
     bool plain = object->cls == vm.classes.set;
     if (scope.nested() || set->used == 0) {
         out += name;

@@ -6,6 +6,7 @@
 namespace talc::vm {
 
 void append_repr(Vm& vm, text::Buffer& out, Value v) {
+    vm.tick(1);
     switch (v.tag) {
         case Tag::Int: text::append_int(out, v.i); return;
         case Tag::Float: text::append_float_repr(out, v.f); return;

@@ -4,6 +4,7 @@
 #include "base/text/hash.hpp"
 #include "vm/containers.hpp"
 #include "vm/shape.hpp"
+#include "vm/format.hpp"
 #include "vm/text_out.hpp"
 #include "vm/vm.hpp"
 
@@ -213,7 +214,7 @@ Ref repr_of(Vm& vm, Object* object) {
     if (tuple->size == 0) return make_str(vm, "()");
     ReprScope scope(vm, tuple);
     if (scope.nested()) return make_str(vm, "(...)");
-    text::Buffer out;
+    text::Buffer out(text_limit(vm));
     out += '(';
     for (size_t i = 0; i < tuple->size; i++) {
         if (i) out += ", ";

@@ -137,15 +137,23 @@ class TALC_API Engine {
     Result run_interactive(std::string_view code, const std::string& name = "<stdin>");
     Completeness completeness(std::string_view code) const;
     std::vector<ColouredSpan> highlight(std::string_view code) const;
-    // Names, attributes and keywords that fit the end of `text`. Attributes are looked up, nothing is called.
+    // What fits the end of `text`: names, keywords, attributes, modules in an import, files in a string. Values are
+    // looked up; nothing that a script wrote is called.
     Completion complete(std::string_view text);
+    // What most likely comes next: the parameters of the call that is being typed, the rest of the only name that fits.
+    // Empty: there is no telling.
+    std::string hint(std::string_view text);
     // Signature and doc of what an expression gives.
     std::string help(std::string_view expression);
-    // Its bytecode (functions only) and its source text.
+    // The bytecode of a function and the source text of a function or class.
     std::string disassemble(std::string_view expression);
     std::string source(std::string_view expression);
     // The names that the program has defined in __main__, in order.
     std::vector<std::string> globals();
+    // Runs the modules that were imported from files once more, in their own namespaces; their names.
+    std::vector<std::string> reload();
+    // As Options::logs.
+    void set_logs(std::string channels);
 
     // Makes the running script raise KeyboardInterrupt soon.
     void interrupt() noexcept;
