@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/span.hpp"
@@ -43,6 +44,12 @@ struct KernelInfo {
     bool external = false;         // a library does it (BLAS)
 };
 
+// One event of a compilation, for --log: "fusion", "relu not with sum: ...".
+struct LogLine {
+    std::string_view channel;
+    std::string text;
+};
+
 class Executable {
   public:
     virtual ~Executable() = default;
@@ -55,6 +62,8 @@ class Executable {
     virtual std::span<const std::string> fallbacks() const = 0;
     // Kernels started by one run.
     virtual uint32_t launches() const = 0;
+    // How it was compiled.
+    virtual std::span<const LogLine> log() const { return {}; }
 };
 
 class Backend {

@@ -1,0 +1,99 @@
+#include "inductor/cpu/matmul.hpp"
+
+#include "tensor/gemm.hpp"
+
+namespace talc::inductor::cpu {
+
+using tensor::Dims;
+using tensor::DType;
+
+MatmulShape matmul_shape(const OperandLayout& a, const OperandLayout& b, const OperandLayout& c) {
+    MatmulShape shape;
+    bool left_vector = a.sizes.size() == 1, right_vector = b.sizes.size() == 1;
+    size_t ra = a.sizes.size(), rb = b.sizes.size(), rc = c.sizes.size();
+    shape.m = left_vector ? 1 : a.sizes[ra - 2];
+    shape.k = a.sizes[ra - 1];
+    shape.n = right_vector ? 1 : b.sizes[rb - 1];
+    size_t vectors = size_t{left_vector} + size_t{right_vector};
+    size_t batch_rank = rc - (2 - vectors);
+    shape.batch = Dims(c.sizes.begin(), c.sizes.begin() + batch_rank);
+    shape.a.row_stride = left_vector ? 0 : a.strides[ra - 2];
+    shape.a.column_stride = a.strides[ra - 1];
+    shape.b.row_stride = right_vector ? b.strides[0] : b.strides[rb - 2];
+    shape.b.column_stride = right_vector ? 0 : b.strides[rb - 1];
+    shape.c.row_stride = left_vector ? 0 : c.strides[batch_rank];
+    shape.c.column_stride = right_vector ? 0 : c.strides[rc - 1];
+    auto batch_strides = [&](const OperandLayout& x, bool vector) {
+        size_t own = vector ? 0 : x.sizes.size() - 2;
+        Dims strides(batch_rank, 0);
+        for (size_t d = 0; d < own; ++d) {
+            strides[batch_rank - own + d] = x.sizes[d] == 1 ? 0 : x.strides[d];
+        }
+        return strides;
+    };
+    shape.a.batch_strides = batch_strides(a, left_vector);
+    shape.b.batch_strides = batch_strides(b, right_vector);
+    shape.c.batch_strides = Dims(c.strides.begin(), c.strides.begin() + batch_rank);
+    // Batches of rows over one matrix on the right are one tall product.
+    while (!shape.batch.empty()) {
+        size_t last = shape.batch.size() - 1;
+        int64_t count = shape.batch[last];
+        bool tall = count == 1 || (shape.b.batch_strides[last] == 0 && shape.m > 0 &&
+                                   shape.a.batch_strides[last] == shape.m * shape.a.row_stride &&
+                                   shape.c.batch_strides[last] == shape.m * shape.c.row_stride && !left_vector);
+        if (!tall) break;
+        shape.m *= count;
+        shape.batch.pop_back();
+        shape.a.batch_strides.pop_back();
+        shape.b.batch_strides.pop_back();
+        shape.c.batch_strides.pop_back();
+    }
+    return shape;
+}
+
+bool has_matmul(DType dtype) { return dtype == DType::Float32 || dtype == DType::Float64 || dtype == DType::Int64; }
+
+namespace {
+
+template <class T>
+void multiply(const tensor::Context& context, const MatmulShape& s, const T* a, const T* b, T* c) {
+    Dims at(s.batch.size(), 0);
+    for (int64_t size : s.batch) {
+        if (size == 0) return;
+    }
+    while (true) {
+        tensor::gemm<T>(context, s.m, s.n, s.k, {a, s.a.row_stride, s.a.column_stride},
+                        {b, s.b.row_stride, s.b.column_stride}, {c, s.c.row_stride, s.c.column_stride});
+        size_t d = s.batch.size();
+        while (d > 0) {
+            --d;
+            a += s.a.batch_strides[d];
+            b += s.b.batch_strides[d];
+            c += s.c.batch_strides[d];
+            if (++at[d] < s.batch[d]) break;
+            a -= s.a.batch_strides[d] * s.batch[d];
+            b -= s.b.batch_strides[d] * s.batch[d];
+            c -= s.c.batch_strides[d] * s.batch[d];
+            at[d] = 0;
+            if (d == 0) return;
+        }
+        if (s.batch.empty()) return;
+    }
+}
+
+}  // namespace
+
+void matmul(const tensor::Context& context, const MatmulShape& shape, DType dtype, const void* a, const void* b, void* c) {
+    switch (dtype) {
+        case DType::Float32:
+            return multiply(context, shape, static_cast<const float*>(a), static_cast<const float*>(b), static_cast<float*>(c));
+        case DType::Float64:
+            return multiply(context, shape, static_cast<const double*>(a), static_cast<const double*>(b),
+                            static_cast<double*>(c));
+        default:  // wraps, as signed integers must not
+            return multiply(context, shape, static_cast<const uint64_t*>(a), static_cast<const uint64_t*>(b),
+                            static_cast<uint64_t*>(c));
+    }
+}
+
+}  // namespace talc::inductor::cpu

@@ -1,0 +1,29 @@
+#pragma once
+// Matrix products between steps: operands with any strides, transposed ones too, and any batch dimensions.
+#include "tensor/context.hpp"
+#include "tensor/dtype.hpp"
+#include "tensor/inline_vec.hpp"
+
+namespace talc::inductor::cpu {
+
+// Sizes and strides (in elements) of one product, found once for each set of sizes.
+struct MatmulShape {
+    int64_t m, n, k;
+    struct Operand {
+        int64_t row_stride, column_stride;
+        tensor::Dims batch_strides;
+    };
+    Operand a, b, c;
+    tensor::Dims batch;
+};
+struct OperandLayout {
+    tensor::Dims sizes, strides;
+};
+MatmulShape matmul_shape(const OperandLayout& a, const OperandLayout& b, const OperandLayout& c);
+
+// float32, float64 and int64 only.
+bool has_matmul(tensor::DType dtype);
+void matmul(const tensor::Context& context, const MatmulShape& shape, tensor::DType dtype, const void* a, const void* b,
+            void* c);
+
+}  // namespace talc::inductor::cpu

@@ -1,0 +1,15 @@
+#pragma once
+// The way from a fragment to a plan: all passes, in order.
+#include "inductor/backend.hpp"
+#include "inductor/plan.hpp"
+
+namespace talc::inductor {
+
+// The graph of the fragment after the passes on graphs; the plan's nodes live in it.
+struct Lowered {
+    std::unique_ptr<graph::Graph> graph;
+    Plan plan;
+};
+Lowered lower(const FragmentSpec& fragment);
+
+}  // namespace talc::inductor

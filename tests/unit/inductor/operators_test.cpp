@@ -1,0 +1,66 @@
+// Every operator of the table, alone in a graph, against the reference.
+#include "tensor/error.hpp"
+#include "tests/unit/catch.hpp"
+#include "tests/unit/inductor/compare.hpp"
+#include "tests/unit/tensor/samples.hpp"
+
+using namespace talc::graph;
+using talc::inductor::testing::check;
+using talc::inductor::testing::Tolerance;
+using talc::tensor::Context;
+using talc::tensor::Kind;
+using talc::tensor::Tensor;
+namespace tensor = talc::tensor;
+
+namespace {
+
+// Two roundings where the reference makes one; sums and products of many elements lose a little more.
+Tolerance tolerance_for(Op op, DType dtype) {
+    Tolerance t;
+    if (tensor::info(op).kind == Kind::Reduction) t = {4, 1e-6};
+    if (op == Op::Prod) t.ulps = 64;
+    if (op == Op::Matmul) t = {64, dtype == DType::Float64 ? 1e-13 : 1e-5};
+    if (op == Op::IndexAdd || op == Op::ScatterAdd || op == Op::IndexPut) t = {8, 1e-6};
+    // Their definition cancels near zeros: the tail of gelu, 1 + x, and a float modulus.
+    if (op == Op::Gelu) t = {4, 2e-7};
+    if (op == Op::Pow || op == Op::Erf || op == Op::Tanh || op == Op::Sigmoid) t.ulps = 3;
+    if (op == Op::Sin || op == Op::Cos) t = {2, 1e-7};
+    if (dtype == DType::Float16 || dtype == DType::BFloat16) t.absolute = std::max(t.absolute, 1e-3);
+    return t;
+}
+
+}  // namespace
+
+TEST_CASE("every operator compiled alone gives what the reference gives", "[inductor]") {
+    Context context;
+    tensor::samples::Sampler sampler(context, 20261115);
+    for (int number = 0; number < tensor::kOpCount; ++number) {
+        Op op = static_cast<Op>(number);
+        Kind kind = tensor::info(op).kind;
+        if (kind == Kind::Leaf || kind == Kind::Write) continue;
+        for (int d = 0; d < tensor::kDTypeCount; ++d) {
+            DType dtype = static_cast<DType>(d);
+            for (int round = 0; round < 2; ++round) {
+                tensor::samples::Call call{op, {}, {}};
+                Graph g;
+                std::vector<Tensor> arguments;
+                try {
+                    call = sampler.call(op, dtype);
+                    std::vector<Value> inputs;
+                    for (const Tensor& input : call.inputs) {
+                        inputs.push_back(g.input(type_of(input)));
+                        arguments.push_back(input);
+                    }
+                    Value node = g.add(op, inputs, symbolic(call.attrs));
+                    std::vector<Value> outputs;
+                    for (size_t o = 0; o < node->types.size(); ++o) outputs.push_back(g.output(node, static_cast<int64_t>(o)));
+                    g.set_outputs(outputs);
+                } catch (const tensor::Error&) {
+                    continue;  // an operator that refuses the dtype
+                }
+                INFO(call.text());
+                CHECK(check(g, arguments, tolerance_for(op, dtype)) == "");
+            }
+        }
+    }
+}
