@@ -47,7 +47,7 @@ static_assert(all_different(), "a builtin has two rows");
 }  // namespace
 
 const vm::BuiltinTable& builtin_table() {
-    static constexpr vm::BuiltinTable kTable{kRows.data(), kCount, nullptr, make_library_module};
+    static constexpr vm::BuiltinTable kTable{kRows.data(), kCount, make_builtin_value, make_library_module};
     return kTable;
 }
 

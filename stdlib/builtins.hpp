@@ -10,6 +10,9 @@ namespace talc::stdlib {
 #include "stdlib/builtins.def"
 #undef ROW
 
+// Builtin names that are neither functions nor classes.
+vm::Ref make_builtin_value(vm::Vm& vm, std::string_view name);
+
 // What an engine gives to its VM. Lives as long as the process.
 const vm::BuiltinTable& builtin_table();
 

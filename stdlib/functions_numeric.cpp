@@ -4,6 +4,7 @@
 #include "base/text/number_text.hpp"
 #include "stdlib/support.hpp"
 #include "vm/arith.hpp"
+#include "vm/tensor.hpp"
 
 namespace talc::stdlib {
 
@@ -37,6 +38,7 @@ T value_of(Vm& vm, const text::Result<T>& result) {
 Ref builtin_abs(Vm& vm, const Args& args) {
     Value v = args[0];
     if (v.is_float()) return real(std::fabs(v.f));
+    if (is_tensor(v)) return tensor_abs(vm, v);
     if (v.is_obj()) {
         Value special = find_special(vm, v, Special::Abs);
         if (!special.is_undef()) return call_special(vm, special, v);

@@ -7,6 +7,7 @@
 #include "base/text/repr.hpp"
 #include "stdlib/builtins.hpp"
 #include "stdlib/text_args.hpp"
+#include "vm/tensor.hpp"
 
 namespace talc::stdlib {
 
@@ -55,6 +56,7 @@ double float_from(Vm& vm, Value v) {
         }
         return float_value(result);
     }
+    if (is_tensor(v)) return tensor_item(vm, tensor_of(v)).to_double();
     double x = 0;
     if (take_float(v, x)) return x;
     if (!find_special(vm, v, Special::Index).is_undef()) return static_cast<double>(to_index(vm, v));

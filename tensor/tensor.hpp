@@ -35,6 +35,7 @@ class TensorImpl final : public Counted {
     bool weak = false;
     mutable std::atomic<const LayoutClass*> layout{nullptr};  // found when first asked for
     std::unique_ptr<AutogradMeta> autograd;
+    void* object = nullptr;  // the language's object for it, while there is one (vm/tensor.hpp)
 };
 
 class Tensor {

@@ -4,6 +4,7 @@
 #include "vm/class.hpp"
 #include "vm/containers.hpp"
 #include "vm/format.hpp"
+#include "vm/tensor.hpp"
 #include "vm/vm.hpp"
 
 namespace talc::vm {
@@ -189,7 +190,7 @@ Ref sequence_op(Vm& vm, BinaryOp op, Value a, Value b) {
             if (!is_sequence(sequence)) continue;
             if (!is_integer(times)) {
                 if (has_operator(vm, times, Special::Mul) || has_operator(vm, times, Special::RMul)) return {};
-                if (!has_operator(vm, times, Special::Index)) {
+                if (!has_operator(vm, times, Special::Index) && !is_tensor(times)) {
                     raise(vm, Exc::TypeError, "can't multiply sequence by non-int of type '{}'", class_name(vm, times));
                 }
             }
@@ -222,6 +223,9 @@ Ref try_operator(Vm& vm, Value method, Value self, Value other) {
 }
 
 Ref binary_or_empty(Vm& vm, BinaryOp op, Value a, Value b) {
+    if (is_tensor(a) || is_tensor(b)) {
+        if (Ref result = tensor_binary(vm, op, a, b)) return result;
+    }
     bool scripted = (a.is_obj() && (a.o->cls->user || a.o->cls->foreign_specials)) ||
                     (b.is_obj() && (b.o->cls->user || b.o->cls->foreign_specials));
     if (!scripted) {
@@ -280,7 +284,9 @@ Ref binary(Vm& vm, BinaryOp op, Value a, Value b) {
 }
 
 Ref binary_in_place(Vm& vm, BinaryOp op, Value a, Value b) {
-    if (a.is_obj()) {
+    if (is_tensor(a)) {
+        if (Ref result = tensor_in_place(vm, op, a, b)) return result;
+    } else if (a.is_obj()) {
         Value method = operator_method(vm, a, in_place_special(op));
         if (Ref result = try_operator(vm, method, a, b)) return result;
         if (a.o->kind == Kind::List && method.is_undef()) {
@@ -302,6 +308,7 @@ Ref binary_in_place(Vm& vm, BinaryOp op, Value a, Value b) {
 Ref unary(Vm& vm, UnaryOp op, Value v) {
     constexpr Special kSpecials[] = {Special::Neg, Special::Pos, Special::Invert};
     constexpr const char* kText[] = {"-", "+", "~"};
+    if (is_tensor(v)) return tensor_unary(vm, op, v);
     Value method = find_special(vm, v, kSpecials[static_cast<int>(op)]);
     if (!method.is_undef()) return call_special(vm, method, v);
     if (is_integer(v)) {

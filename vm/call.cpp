@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "vm/namespace.hpp"
+#include "vm/tensor.hpp"
 #include "vm/vm.hpp"
 
 namespace talc::vm {
@@ -279,11 +280,12 @@ std::string native_name(const Native* native, const Signature& signature) {
 
 // How a native call is made, hooks included.
 Ref invoke(Vm& vm, Native* native, const Args& args) {
-    if (!vm.hooks.native_call) [[likely]] return native->row->fn(vm, args);
+    auto run = [&] { return with_tensor_errors(vm, [&] { return native->row->fn(vm, args); }); };
+    if (!vm.hooks.native_call) [[likely]] return run();
     vm.hooks.native_call(vm.hooks.context, vm, *native, args);
     Ref result;
     try {
-        result = native->row->fn(vm, args);
+        result = run();
     } catch (Raised&) {
         if (vm.hooks.native_return) vm.hooks.native_return(vm.hooks.context, vm, *native, Value());
         throw;

@@ -5,6 +5,7 @@
 
 #include "base/text/format_spec.hpp"
 #include "base/text/number_text.hpp"
+#include "vm/tensor.hpp"
 #include "vm/vm.hpp"
 
 namespace talc::vm {
@@ -64,6 +65,10 @@ size_t text_limit(Vm& vm) {
 }
 
 Ptr<Str> format_plain(Vm& vm, Value v, std::string_view spec) {
+    // A 0-dim tensor is formatted as its number (a parameter is not, as in PyTorch).
+    if (is_tensor(v) && v.o->cls == vm.classes.tensor && tensor_of(v).rank() == 0) {
+        return format_plain(vm, scalar_value(tensor_item(vm, tensor_of(v))), spec);
+    }
     // The empty spec is str(), which a subclass may have changed.
     if (spec.empty()) return to_str(vm, v);
     text::Buffer out(text_limit(vm));

@@ -6,6 +6,7 @@
 
 #include "vm/class.hpp"
 #include "vm/ops.hpp"
+#include "vm/tensor.hpp"
 #include "vm/vm.hpp"
 
 namespace talc::vm {
@@ -221,6 +222,7 @@ size_t Heap::collect() {
     }
     for (GcObject* o : garbage) decref(static_cast<Object*>(o));
     collecting_ = false;
+    settle_tensors(vm_);
     return garbage.size();
 }
 

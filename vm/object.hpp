@@ -213,7 +213,10 @@ struct Args {
 using NativeFn = Ref (*)(Vm& vm, const Args& args);
 
 enum class Effect : uint8_t { pure, reads, effect, calls };   // calls: may run script code
-enum class Record : uint8_t { inlined, traced, opaque, breaks };
+// operators: all that it does to tensors is operators, which the context's observer sees; it gives a tensor or a tuple
+// or list of them. metadata: what it gives depends on nothing but dtype, sizes, strides, device and requires_grad of its
+// tensors.
+enum class Record : uint8_t { inlined, traced, opaque, breaks, operators, metadata };
 
 // A row of builtins.def.
 struct NativeRow {

@@ -8,6 +8,7 @@
 #include "base/text/repr.hpp"
 #include "vm/class.hpp"
 #include "vm/namespace.hpp"
+#include "vm/tensor.hpp"
 #include "vm/vm.hpp"
 
 namespace talc::vm {
@@ -168,6 +169,9 @@ Ref compare(Vm& vm, CompareOp op, Value a, Value b) {
     if (plain) {
         Value result = compare_numbers(op, a, b);
         if (!result.is_undef()) return result;
+    }
+    if (is_tensor(a) || is_tensor(b)) {
+        if (Ref result = tensor_compare(vm, op, a, b)) return result;
     }
     if (a.is_obj() || b.is_obj()) {
         RecursionGuard guard(vm);
@@ -495,6 +499,7 @@ int64_t to_index(Vm& vm, Value v) {
         if (!is_integer(result)) raise(vm, Exc::TypeError, "__index__ returned non-int (type {})", class_name(vm, result));
         return int_value(result);
     }
+    if (is_tensor(v)) return tensor_index(vm, v);
     raise(vm, Exc::TypeError, "'{}' object cannot be interpreted as an integer", class_name(vm, v));
 }
 
@@ -510,6 +515,7 @@ double to_double(Vm& vm, Value v) {
         }
         return result.get().f;
     }
+    if (is_tensor(v)) return tensor_item(vm, tensor_of(v)).to_double();
     if (!find_special(vm, v, Special::Index).is_undef()) return static_cast<double>(to_index(vm, v));
     raise(vm, Exc::TypeError, "must be real number, not {}", class_name(vm, v));
 }

@@ -2,6 +2,7 @@
 #include "base/text/buffer.hpp"
 #include "vm/containers.hpp"
 #include "vm/text_out.hpp"
+#include "vm/tensor.hpp"
 #include "vm/vm.hpp"
 
 namespace talc::vm {
@@ -63,7 +64,7 @@ int64_t check_index(Vm& vm, Value key, int64_t length, const char* message) {
 }
 
 int64_t item_index(Vm& vm, Value key, int64_t length, const char* what, const char* message) {
-    if (!key.is_int() && !is_integer(key) && find_special(vm, key, Special::Index).is_undef()) {
+    if (!key.is_int() && !is_integer(key) && !is_tensor(key) && find_special(vm, key, Special::Index).is_undef()) {
         raise(vm, Exc::TypeError, "{} indices must be integers or slices, not {}", what, class_name(vm, key));
     }
     return check_index(vm, key, length, message);

@@ -77,11 +77,16 @@ Ptr<Tuple> tuple_from_iterable(Vm& vm, Value iterable) {
     return make_tuple(vm, list->items, list->size);
 }
 
+namespace {
+// Parts and sums of a tensor's shape are shapes.
+Class* part_class(Vm& vm, const Tuple* tuple) { return tuple->cls == vm.classes.size ? tuple->cls : nullptr; }
+}  // namespace
+
 Ptr<Tuple> tuple_concat(Vm& vm, Tuple* a, Tuple* b) {
-    if (a->size == 0 && b->cls == vm.classes.tuple) return Ptr<Tuple>(b);
+    if (a->size == 0 && a->cls == vm.classes.tuple && b->cls == vm.classes.tuple) return Ptr<Tuple>(b);
     if (b->size == 0 && a->cls == vm.classes.tuple) return Ptr<Tuple>(a);
-    if (a->size + b->size == 0) return make_tuple(vm, nullptr, 0);
-    Tuple* out = make_raw_tuple(vm, a->size + b->size);
+    if (a->size + b->size == 0 && !part_class(vm, a)) return make_tuple(vm, nullptr, 0);
+    Tuple* out = make_raw_tuple(vm, a->size + b->size, part_class(vm, a));
     for (size_t i = 0; i < out->size; i++) {
         Value item = i < a->size ? a->items[i] : b->items[i - a->size];
         incref(item);
@@ -112,12 +117,13 @@ Ptr<Tuple> tuple_repeat(Vm& vm, Tuple* tuple, int64_t times) {
 Ptr<Tuple> tuple_slice(Vm& vm, Tuple* tuple, int64_t start, int64_t stop, int64_t step) {
     int64_t count = step > 0 ? (stop > start ? (stop - start - 1) / step + 1 : 0)
                              : (start > stop ? (start - stop - 1) / -step + 1 : 0);
-    if (count <= 0) return make_tuple(vm, nullptr, 0);
-    if (step == 1) {
+    if (count <= 0) count = 0;
+    if (count == 0 && !part_class(vm, tuple)) return make_tuple(vm, nullptr, 0);
+    if (step == 1 && !part_class(vm, tuple)) {
         if (static_cast<size_t>(count) == tuple->size && tuple->cls == vm.classes.tuple) return Ptr<Tuple>(tuple);
         return make_tuple(vm, tuple->items + start, static_cast<size_t>(count));
     }
-    Tuple* out = make_raw_tuple(vm, static_cast<size_t>(count));
+    Tuple* out = make_raw_tuple(vm, static_cast<size_t>(count), part_class(vm, tuple));
     for (int64_t i = 0; i < count; i++) {
         out->items[i] = tuple->items[start + i * step];
         incref(out->items[i]);
@@ -209,8 +215,21 @@ void destroy(Vm& vm, Object* object) {
     vm.heap.deallocate(tuple, size);
 }
 
+// As PyTorch prints a shape.
+Ref size_repr(Vm& vm, Tuple* sizes) {
+    text::Buffer out;
+    out += "torch.Size([";
+    for (size_t i = 0; i < sizes->size; i++) {
+        if (i) out += ", ";
+        append_repr(vm, out, sizes->items[i]);
+    }
+    out += "])";
+    return make_str(vm, out.view());
+}
+
 Ref repr_of(Vm& vm, Object* object) {
     auto* tuple = cast<Tuple>(object);
+    if (tuple->cls == vm.classes.size) return size_repr(vm, tuple);
     if (tuple->size == 0) return make_str(vm, "()");
     ReprScope scope(vm, tuple);
     if (scope.nested()) return make_str(vm, "(...)");

@@ -6,6 +6,7 @@
 #include "vm/class.hpp"
 #include "vm/namespace.hpp"
 #include "vm/shape.hpp"
+#include "vm/tensor.hpp"
 
 namespace talc::vm {
 
@@ -45,6 +46,14 @@ void populate_class(Vm& vm, Class* cls) {
         Ptr<Native> native = make_native(vm, &row, cls);
         std::string_view signature = row.signature;
         Ref value = native;
+        constexpr std::string_view kSetter = ".setter";
+        if (std::string_view(row.name).ends_with(kSetter)) {
+            // Behind its getter, in the order of the rows.
+            std::string_view name = std::string_view(row.name).substr(0, std::string_view(row.name).size() - kSetter.size());
+            Cell* cell = namespace_find(cls->attributes, intern(vm, name).get());
+            cast<Property>(cell->value)->set = Value::object(native.release());
+            continue;
+        }
         if (signature.starts_with("property ")) {
             auto* property = vm.heap.make<Property>(Kind::Property, vm.classes.property);
             property->get = Value::object(native.release());
@@ -78,6 +87,7 @@ Vm::Vm(const BuiltinTable& builtin_table, Limits given_limits, Host given_host)
     frames_end_ = frames_ + kMaxFrames;
     frame_ = frames_;  // frame 0 is never used: depth 0
     make_classes();
+    init_tensors(*this);
     heap.set_limit(limits.memory);
     begin_run();
 }
@@ -100,7 +110,9 @@ Vm::~Vm() {
 #define NAME(id, text) decref(static_cast<Object*>(names.id));
 #include "vm/names.def"
 #undef NAME
+    for (Ref& dtype : dtypes) dtype = Ref();
     heap.clear_all();
+    end_tensors(*this);
     munmap(stack_, kStackValues * sizeof(Value));
     munmap(frames_, kMaxFrames * sizeof(Frame));
 }
@@ -146,7 +158,7 @@ void Vm::make_classes() {
         }                                                                                \
     }
     {
-        Class *&object = classes.object, *&int_ = classes.int_;
+        Class *&object = classes.object, *&int_ = classes.int_, *&tuple = classes.tuple, *&tensor = classes.tensor;
 #include "vm/classes.def"
     }
 #undef KLASS
@@ -221,7 +233,7 @@ Ref Vm::builtin(std::string_view name) {
     }
     static constexpr std::string_view kHidden[] = {"NoneType", "NotImplementedType", "ellipsis", "cell", "code", "function",
                                                    "method", "module", "generator", "traceback", "iterator", "TextIOWrapper",
-                                                   "BufferedReader", "UnionType", "GenericAlias"};
+                                                   "BufferedReader", "UnionType", "GenericAlias", "Parameter", "Size"};
     for (std::string_view hidden : kHidden) {
         if (name == hidden) return {};
     }

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "tensor/context.hpp"
 #include "vm/error.hpp"
 #include "vm/heap.hpp"
 #include "vm/make.hpp"
@@ -142,6 +143,8 @@ class Vm {
     Dict* modules = nullptr;              // by name (sys.modules)
     Module* main_module = nullptr;
     const BuiltinTable& table;
+    tensor::Context tensors;              // modes, memory and random stream of this engine's tensors
+    Ref dtypes[tensor::kDTypeCount];      // the dtype objects, made when asked for
 
     // ---- Running ----
     // Compiles and runs source as a module body; a syntax error is raised as SyntaxError.
