@@ -25,6 +25,8 @@ uint32_t OpNode::needed() const {
     return needs;
 }
 
+bool OpNode::needs_operand(size_t i) const { return (needed() & operand_bit(i)) != 0; }
+
 void OpNode::save_operands(Tensors inputs) {
     Needs needs = needed();
     saved_operands_.resize(inputs.size());

@@ -11,6 +11,8 @@ class OpNode final : public GradNode {
     OpNode(Context& context, tensor::Op op, tensor::Attrs attrs, std::vector<TensorMeta> operand_metas,
            std::vector<Edge> operand_edges, std::vector<TensorMeta> result_metas);
 
+    // Whether a wanted gradient needs the value of an operand.
+    bool needs_operand(size_t i) const;
     // Keeps what the wanted gradients need. Operands before an in-place operator runs, results after it.
     void save_operands(Tensors inputs);
     void save_results(Tensors results);

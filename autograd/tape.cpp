@@ -272,7 +272,14 @@ void apply_into(Context& context, Op op, Tensors inputs, const tensor::Attrs& at
     Ref<OpNode> node;
     if (recorded(context, op, inputs)) {
         node = make_node(context, op, inputs, attrs, {meta_of(target)});
-        node->save_operands(inputs);
+        // What the target held is kept apart, for it is about to change.
+        std::vector<Tensor> values(inputs.begin(), inputs.end());
+        for (size_t i = 0; i < values.size(); ++i) {
+            if (!values[i].is(target) || !node->needs_operand(i)) continue;
+            GradMode mode(context, false);
+            values[i] = apply(context, Op::Clone, std::span(&values[i], 1));
+        }
+        node->save_operands(values);
     }
     write();
     if (node) node->save_results(std::span(&target, 1));

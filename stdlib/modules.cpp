@@ -139,9 +139,10 @@ struct RecordName {
 Ref record_repr(Vm& vm, const Args& args) {
     const RecordClass& record = *static_cast<RecordName*>(args.state)->description;
     auto* tuple = cast<Tuple>(args[0]);
-    std::string text = fmt::format("{}.{}(", record.module, record.name);
+    std::string text = fmt::format("{}.{}({}", record.module, record.name, record.lines ? "\n" : "");
+    const char* between = record.lines ? ",\n" : ", ";
     for (size_t i = 0; i < tuple->size && i < record.fields.size(); i++) {
-        text += fmt::format("{}{}={}", i ? ", " : "", record.fields.begin()[i], repr(vm, tuple->items[i])->view());
+        text += fmt::format("{}{}={}", i ? between : "", record.fields.begin()[i], repr(vm, tuple->items[i])->view());
     }
     return make_str(vm, text + ")");
 }

@@ -35,6 +35,7 @@ struct RecordClass {
     std::string_view name;
     std::string_view module;
     std::initializer_list<const char*> fields;
+    bool lines = false;                        // repr: a line for each field
 };
 vm::Class* record_class(vm::Vm& vm, const RecordClass& description);   // as native_class
 vm::Ref make_record(vm::Vm& vm, const RecordClass& description, std::initializer_list<vm::Value> items);

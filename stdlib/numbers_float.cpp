@@ -56,7 +56,7 @@ double float_from(Vm& vm, Value v) {
         }
         return float_value(result);
     }
-    if (is_tensor(v)) return tensor_item(vm, tensor_of(v)).to_double();
+    if (is_tensor(v)) return to_double(vm, tensor_number(vm, v));
     double x = 0;
     if (take_float(v, x)) return x;
     if (!find_special(vm, v, Special::Index).is_undef()) return static_cast<double>(to_index(vm, v));

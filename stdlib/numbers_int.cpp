@@ -65,7 +65,7 @@ int64_t int_from(Vm& vm, Value v) {
     if (v.is_int()) return v.i;
     if (v.is_float()) return check(vm, text::float_to_int(v.f));
     if (is_plain(v, Kind::Str)) return parsed(vm, cast<Str>(v)->view(), 10, false);
-    if (is_tensor(v)) return int_from(vm, scalar_value(tensor_item(vm, tensor_of(v))));
+    if (is_tensor(v)) return int_from(vm, tensor_number(vm, v));
     return int_from_object(vm, v);
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "vm/tensor.hpp"
+
 namespace talc::stdlib {
 
 bool catch_raised(Vm& vm, Exc type) {
@@ -43,7 +45,7 @@ void check_count(Vm& vm, const Args& args, std::string_view function, size_t lea
 }
 
 int64_t clip_index(Vm& vm, Value index, int64_t length) {
-    if (!is_integer(index) && find_special(vm, index, Special::Index).is_undef()) {
+    if (!is_integer(index) && !is_tensor(index) && find_special(vm, index, Special::Index).is_undef()) {
         raise(vm, Exc::TypeError, "slice indices must be integers or have an __index__ method");
     }
     int64_t at = to_index(vm, index);

@@ -11,6 +11,9 @@ Ref tensor_set_requires_grad(Vm& vm, const Args& args) {
     return none();
 }
 Ref tensor_requires_grad_(Vm& vm, const Args& args) {
+    if (truth(vm, args[1]) && !tensor::is_float(tensor_of(args[0]).dtype())) {
+        raise(vm, Exc::RuntimeError, "only Tensors of floating point dtype can require gradients");
+    }
     autograd::set_requires_grad(tensor_of(args[0]), truth(vm, args[1]));
     return args[0];
 }

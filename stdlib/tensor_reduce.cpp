@@ -18,8 +18,8 @@ Ref reduce(Vm& vm, const Args& args, Op op, std::string_view function, bool has_
     return wrap(vm, Eager(vm).emit(op, {x}, attrs));
 }
 
-constexpr RecordClass kMaxResult = {"max", "torch.return_types", {"values", "indices"}};
-constexpr RecordClass kMinResult = {"min", "torch.return_types", {"values", "indices"}};
+constexpr RecordClass kMaxResult = {"max", "torch.return_types", {"values", "indices"}, true};
+constexpr RecordClass kMinResult = {"min", "torch.return_types", {"values", "indices"}, true};
 
 // x.max(): of all. x.max(dim, keepdim): values and indices. x.max(other): element by element.
 Ref extreme(Vm& vm, const Args& args, bool largest) {

@@ -386,7 +386,7 @@ Ref tensor_unbind(Vm& vm, const Args& args) {
 
 Ref tensor_cat(Vm& vm, const Args& args) {
     std::vector<Tensor> tensors = tensors_arg(vm, args[0], "cat");
-    if (tensors.empty()) raise(vm, Exc::RuntimeError, "torch.cat(): expected a non-empty list of Tensors");
+    if (tensors.empty()) raise(vm, Exc::ValueError, "torch.cat(): expected a non-empty list of Tensors");
     for (size_t i = 0; i < tensors.size(); ++i) {
         if (tensors[i].rank() == 0) raise(vm, Exc::RuntimeError, "zero-dimensional tensor (at position {}) cannot be concatenated", i);
     }

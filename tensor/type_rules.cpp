@@ -106,7 +106,7 @@ DType type_summed(const TypeQuery& q) {
 DType type_averaged(const TypeQuery& q) {
     DType dtype = q.dtype.value_or(q.inputs[0].dtype);
     if (!is_float(dtype)) {
-        fail("mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
+        fail(ErrorKind::NotImplemented, "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
              "Got: {}",
              info(dtype).word);
     }

@@ -6,6 +6,7 @@
 #include "base/text/number_text.hpp"
 #include "base/text/percent_format.hpp"
 #include "vm/format.hpp"
+#include "vm/tensor.hpp"
 #include "vm/vm.hpp"
 
 namespace talc::vm {
@@ -101,6 +102,7 @@ class Formatter {
     void put_integer(text::PercentSpec& spec, Value v) {
         bool exact = spec.type == 'o' || spec.type == 'x' || spec.type == 'X';  // takes no floats
         Ref converted;
+        if (is_tensor(v)) return put_integer(spec, exact ? Value::integer(tensor_index(vm_, v)) : tensor_number(vm_, v));
         if (!is_integer(v)) {
             Value method = exact ? Value::undef() : find_special(vm_, v, Special::Int);
             if (method.is_undef()) method = find_special(vm_, v, Special::Index);

@@ -515,7 +515,7 @@ double to_double(Vm& vm, Value v) {
         }
         return result.get().f;
     }
-    if (is_tensor(v)) return tensor_item(vm, tensor_of(v)).to_double();
+    if (is_tensor(v)) return to_double(vm, tensor_number(vm, v));
     if (!find_special(vm, v, Special::Index).is_undef()) return static_cast<double>(to_index(vm, v));
     raise(vm, Exc::TypeError, "must be real number, not {}", class_name(vm, v));
 }

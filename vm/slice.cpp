@@ -20,7 +20,7 @@ namespace {
 
 int64_t slice_index(Vm& vm, Value v) {
     if (v.is_int()) return v.i;
-    if (!is_integer(v) && find_special(vm, v, Special::Index).is_undef()) {
+    if (!is_integer(v) && !is_tensor(v) && find_special(vm, v, Special::Index).is_undef()) {
         raise(vm, Exc::TypeError, "slice indices must be integers or None or have an __index__ method");
     }
     return to_index(vm, v);

@@ -9,6 +9,7 @@
 #include "base/text/utf8.hpp"
 #include "vm/containers.hpp"
 #include "vm/shape.hpp"
+#include "vm/tensor.hpp"
 #include "vm/vm.hpp"
 
 namespace talc::vm {
@@ -338,7 +339,7 @@ Ref item_of(Vm& vm, Object* object, Value key) {
         SliceRange part = slice_range(vm, cast<Slice>(key), s->length);
         return str_slice(vm, s, part.start, part.stop, part.step);
     }
-    if (!key.is_int() && !is_integer(key) && find_special(vm, key, Special::Index).is_undef()) {
+    if (!key.is_int() && !is_integer(key) && !is_tensor(key) && find_special(vm, key, Special::Index).is_undef()) {
         raise(vm, Exc::TypeError, "string indices must be integers, not '{}'", class_name(vm, key));
     }
     return str_at(vm, s, check_index(vm, key, s->length, "string index out of range"));

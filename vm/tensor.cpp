@@ -100,6 +100,11 @@ int64_t tensor_index(Vm& vm, Value v) {
     return tensor_item(vm, tensor).to_int();
 }
 
+Value tensor_number(Vm& vm, Value v) {
+    if (tensor_of(v).numel() != 1) raise(vm, Exc::ValueError, "only one element tensors can be converted to Python scalars");
+    return scalar_value(tensor_item(vm, tensor_of(v)));
+}
+
 std::array<Tensor, 2> random_operands(Vm& vm) {
     tensor::Generator& stream = vm.tensors.generator;
     std::array<Tensor, 2> operands = {
@@ -161,7 +166,7 @@ void add_item(Vm& vm, std::vector<Item>& items, const Tensor& indexed, Value key
     } else if (!find_special(vm, key, Special::Index).is_undef()) {
         items.push_back(Item::integer(to_index(vm, key)));
     } else {
-        raise(vm, Exc::TypeError,
+        raise(vm, Exc::IndexError,
               "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {})",
               class_name(vm, key));
     }

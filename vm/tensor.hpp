@@ -41,6 +41,7 @@ std::optional<tensor::DType> dtype_of_value(Vm& vm, Value v);
 // The one element, read by the program. RuntimeError when there are more or none.
 tensor::Scalar tensor_item(Vm& vm, const tensor::Tensor& tensor);
 int64_t tensor_index(Vm& vm, Value v);                     // __index__
+Value tensor_number(Vm& vm, Value v);                      // int(v), float(v): the one element, ValueError otherwise
 // To be called before elements are read on the CPU; elsewhere it gives a copy there.
 tensor::Tensor readable(Vm& vm, const tensor::Tensor& tensor);
 
