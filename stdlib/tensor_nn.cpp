@@ -1,7 +1,11 @@
 // Products, and the functions that networks are made of.
+#include "stdlib/modules.hpp"
 #include "stdlib/tensor_support.hpp"
 
 namespace talc::stdlib {
+
+// The rest of the module is nn.tc.
+void fill_nn(Vm& vm, Module* module) { set_value(vm, module, "Parameter", Value::object(vm.classes.parameter)); }
 
 // ---- Products ----
 
