@@ -1,4 +1,5 @@
 // The public API's values: between a host's C++ values and the VM's.
+#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -220,7 +221,23 @@ Raw make_host_function(EngineState* engine, std::string_view name, size_t arity,
 
 detail::EngineState* Engine::detail_state() const { return static_cast<detail::EngineState*>(state_.get()); }
 
+namespace {
+
+// An error is reported even when memory is what ran out.
+struct RoomToReport {
+    explicit RoomToReport(vm::Heap& h) : heap(h), limit(h.limit()) {
+        constexpr size_t kRoom = 1 << 20;
+        heap.set_limit(std::max(limit, heap.used() + kRoom));
+    }
+    ~RoomToReport() { heap.set_limit(limit); }
+    vm::Heap& heap;
+    size_t limit;
+};
+
+}  // namespace
+
 Error Engine::State::error_of(vm::Value exception) {
+    RoomToReport room(vm.heap);
     auto* error = vm::cast<vm::Exception>(exception);
     std::vector<Place> places;
     if (error->traceback) {

@@ -108,7 +108,10 @@ Result Engine::State::compile_failure(const lang::SyntaxError& error, const Sour
         raise_syntax_error(vm, error, source);
     } catch (Raised&) {
         Ref exception = vm.take_raised();
-        return {Outcome::SyntaxError, kUsageStatus, vm.format_exception(exception, options.colour), {}, {}, {}};
+        Error data = error_of(exception);
+        LineColumn at = source.locate(error.span.begin);
+        Place place{source.name(), at.line, at.column, "", std::string(source.line(at.line))};
+        return {Outcome::SyntaxError, kUsageStatus, data.report(), data.type(), data.message(), {std::move(place)}};
     }
 }
 

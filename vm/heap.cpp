@@ -72,6 +72,13 @@ Heap::~Heap() {
     }
 }
 
+// Large blocks take time to get and to fill. It is counted as instructions, so that a loop over one `x += y` of megabytes
+// looks at the clock as often as others do.
+void Heap::count_work(size_t bytes) {
+    constexpr size_t kBytesAnInstruction = 256;
+    vm_.fuel -= static_cast<int64_t>(bytes / kBytesAnInstruction);
+}
+
 void* Heap::allocate_slow(size_t size) {
     if (size > limit_ || used_ > limit_ - size) {
         if (size < limit_) collect();
@@ -86,6 +93,7 @@ void* Heap::allocate_slow(size_t size) {
     }
     size_t bucket = bucket_of(size);
     if (bucket > kBuckets) {
+        count_work(size);
         void* memory = std::malloc(size);
         if (!memory) raise_object(vm_, make_exception(vm_, vm_.classes.of(Exc::MemoryError), nullptr, 0));
         used_ += size;
@@ -130,6 +138,7 @@ void* Heap::reallocate(void* memory, size_t old_size, size_t new_size) {
             deallocate(memory, old_size);
             return fresh;
         }
+        count_work(new_size);
         void* moved = std::realloc(memory, new_size);
         if (!moved) raise_object(vm_, make_exception(vm_, vm_.classes.of(Exc::MemoryError), nullptr, 0));
         used_ += new_size;
@@ -190,6 +199,7 @@ void Heap::collect_if_due() {
 }
 
 size_t Heap::collect() {
+    vm_.fuel -= static_cast<int64_t>(tracked_);  // it looks at all of them
     if (collecting_) return 0;
     collecting_ = true;
     for (GcObject* o = list_.gc_next; o != &list_; o = o->gc_next) outside_refs(o) = o->refs;

@@ -104,6 +104,7 @@ class Heap {
     void* allocate_slow(size_t size);
     void deallocate_slow(void* memory, size_t size);
     void collect_if_due();
+    void count_work(size_t bytes);
 
     Vm& vm_;
     Block* free_[kBuckets + 1] = {};

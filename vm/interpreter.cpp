@@ -20,6 +20,8 @@ using lang::Op;
 
 namespace {
 
+constexpr int64_t kRaiseCost = 100;  // in instructions: what unwinding C++ takes
+
 inline void put(Value& slot, Value owned) {
     Value old = slot;
     slot = owned;
@@ -258,6 +260,7 @@ Ref Vm::run(bool raising) {
 
         exception:
             raising = false;
+            fuel -= kRaiseCost;
             {
                 Ref error = take_raised();
                 Steps::set_context(vm, error);

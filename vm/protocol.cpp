@@ -31,7 +31,10 @@ Class* class_of(Vm& vm, Value v) {
 
 std::string_view class_name(Vm& vm, Value v) { return class_of(vm, v)->name->view(); }
 
-RecursionGuard::RecursionGuard(Vm& v) : vm(v) { vm.check_stack(); }
+RecursionGuard::RecursionGuard(Vm& v) : vm(v) {
+    vm.check_stack();
+    vm.tick(1);  // what is nested can branch at every level
+}
 RecursionGuard::~RecursionGuard() = default;
 
 // ---- Truth, comparison, hash ----------------------------------------------------------------------
@@ -450,6 +453,7 @@ Ref iterate(Vm& vm, Value v) {
 
 Ref next(Vm& vm, Value iterator) {
     vm.tick(1);
+    vm.check_stack();  // iterators over iterators over iterators
     if (iterator.is_obj()) {
         auto kind_next = kind_ops(iterator.o->kind).next;
         Value method = kind_next ? Value() : find_special(vm, iterator, Special::Next);

@@ -260,10 +260,20 @@ Cell* Vm::global_cell(Module* module, Str* name) {
 
 // ---- Limits ---------------------------------------------------------------------------------------
 
+// An engine whose memory is used up can still be told to let go of something: a run gets a little room beyond the limit,
+// as long as all of that together stays small.
+size_t Vm::memory_for_run() const {
+    constexpr size_t kRoom = 256 << 10;
+    constexpr size_t kLeastExtra = 1 << 20;
+    if (limits.memory >= SIZE_MAX / 2) return limits.memory;
+    size_t most = limits.memory + std::max(limits.memory / 8, kLeastExtra);
+    return std::min(most, std::max(limits.memory, heap.used() + kRoom));
+}
+
 void Vm::begin_run() {
     char* bottom = native_stack_bottom();
     native_stack_limit_ = bottom ? bottom + kNativeStackReserve : nullptr;
-    heap.set_limit(limits.memory);
+    heap.set_limit(memory_for_run());
     has_deadline_ = limits.seconds > 0;
     if (has_deadline_) {
         deadline_ = std::chrono::steady_clock::now() +

@@ -223,6 +223,7 @@ class Vm {
     friend struct Steps;
     void make_classes();
     void refuel();
+    size_t memory_for_run() const;
     Ref run(bool raising);                // the innermost frame, which is an entry frame; raising: begin with raised_
     Ref resume_frame(Generator* generator, Value sent, bool raising, Ref* returned);
 
