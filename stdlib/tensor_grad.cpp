@@ -53,6 +53,18 @@ Ref node_name(Vm& vm, const Args& args) { return make_str(vm, foreign_cast<NodeS
 
 Ref tensor_detach(Vm& vm, const Args& args) { return wrap(vm, Eager(vm).detach(tensor_arg(vm, args, 0, "detach"))); }
 
+Ref tensor_deepcopy(Vm& vm, const Args& args) {
+    Tensor x = tensor_of(args[0]);
+    if (!autograd::is_leaf(x)) {
+        raise(vm, Exc::RuntimeError,
+              "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.");
+    }
+    Eager e(vm);
+    Tensor copy = e.emit(Op::Clone, {e.detach(x)});
+    if (autograd::requires_grad(x)) autograd::set_requires_grad(copy, true);
+    return wrap_as(vm, copy, args[0].o->cls);
+}
+
 // x.data = y: x takes over y's memory, shape and dtype; whoever holds x sees it.
 Ref tensor_set_data(Vm& vm, const Args& args) {
     if (!is_tensor(args[1])) raise(vm, Exc::TypeError, "Variable data has to be a tensor, but got {}", class_name(vm, args[1]));

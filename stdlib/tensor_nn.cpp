@@ -1,10 +1,30 @@
 // Products, and the functions that networks are made of.
 #include "stdlib/modules.hpp"
 #include "stdlib/tensor_support.hpp"
+#include "vm/shape.hpp"
 
 namespace talc::stdlib {
 
-// The rest of the module is nn.tc.
+// The attributes of an instance as pairs, without a __dict__, which would cost the instance its fast form.
+Ref nn_attributes(Vm& vm, const Args& args) {
+    Ptr<List> pairs = make_list(vm);
+    if (!args[0].is_obj() || !has_slots(args[0].o)) return pairs;
+    Slots* slots = slots_of(args[0].o);
+    if (!slots->shape || slots->shape->dictionary) {
+        Ptr<Dict> own = slots_dict(vm, args[0].o);
+        for (size_t i = 0; DictEntry* entry = dict_entry(own.get(), i); i++) {
+            list_append(vm, pairs.get(), Ref(make_tuple(vm, {entry->plain_key(), entry->value})));
+        }
+        return pairs;
+    }
+    for (size_t i = 0; i < slots->shape->keys.size(); i++) {
+        if (slots->values[i].is_undef()) continue;
+        list_append(vm, pairs.get(), Ref(make_tuple(vm, {Value::object(slots->shape->keys[i]), slots->values[i]})));
+    }
+    return pairs;
+}
+
+// The rest of the module is Talc.
 void fill_nn(Vm& vm, Module* module) { set_value(vm, module, "Parameter", Value::object(vm.classes.parameter)); }
 
 // ---- Products ----

@@ -219,8 +219,9 @@ Tensor interpolated(Vm& vm, const Args& args) {
 
 Ref tensor_lerp(Vm& vm, const Args& args) { return wrap(vm, interpolated(vm, args)); }
 Ref tensor_lerp_(Vm& vm, const Args& args) {
-    autograd::copy_into(vm.tensors, interpolated(vm, args), tensor_of(args[0]));
-    return args[0];
+    Eager e(vm);
+    Tensor difference = e.sub(tensor_arg(vm, args, 1, "lerp_", "end"), tensor_of(args[0]));
+    return store_into(vm, Op::Add, args, e.emit(Op::Mul, {operand_arg(vm, args, 2, "lerp_", "weight"), difference}));
 }
 
 // ---- Chosen and bounded ----
