@@ -39,13 +39,21 @@ Symbols::Symbols(const graph::DimEnv& env) {
         if (fact.kind != DimFact::Equal) continue;
         Dim a = (*this)(fact.a), b = (*this)(fact.b);
         bool swap = b.symbol_id() >= 0 && (a.symbol_id() < 0 || b.symbol_id() > a.symbol_id());
-        if (swap ? !replace(b, a) : !replace(a, b)) replace(swap ? a : b, swap ? b : a);
+        if (swap ? replace(b, a) : replace(a, b)) continue;
+        if (replace(swap ? a : b, swap ? b : a)) continue;
+        if (a != b) equal_.emplace_back(a.is_constant() ? b : a, a.is_constant() ? a : b);
     }
 }
 
 Dim Symbols::operator()(Dim dim) const {
-    if (stands_for_.empty() || dim.is_constant()) return dim;
-    return substitute(dim, [&](uint32_t s) { return s < stands_for_.size() ? stands_for_[s] : Dim::symbol(s); });
+    if (dim.is_constant()) return dim;
+    if (!stands_for_.empty()) {
+        dim = substitute(dim, [&](uint32_t s) { return s < stands_for_.size() ? stands_for_[s] : Dim::symbol(s); });
+    }
+    for (const auto& [from, to] : equal_) {
+        if (dim == from) dim = to;
+    }
+    return dim;
 }
 
 Shape Symbols::operator()(const Shape& shape) const {
@@ -295,7 +303,7 @@ ValueId Lowering::pointwise(Node node, const Shape& index) {
     std::array<ValueId, 3> x{};
     for (size_t i = 0; i < count; ++i) {
         Node input = node->inputs[i];
-        const Shape& shape = input->shape();
+        Shape shape = symbols_(input->shape());
         Shape own;
         for (size_t d = 0; d < shape.size(); ++d) {
             own.push_back(shape[d] == Dim(1) ? Dim(0) : index[index.size() - shape.size() + d]);
@@ -443,10 +451,10 @@ ValueId Lowering::taken(Node node, const Shape& index) {
             continue;
         }
         Node indices = node->inputs[static_cast<size_t>(found - dims.begin()) + 1];
+        Shape given = symbols_(indices->shape());
         Shape own;
-        for (size_t i = 0; i < indices->shape().size(); ++i) {
-            Dim outer = index[place + tuple_rank - indices->shape().size() + i];
-            own.push_back(indices->shape()[i] == Dim(1) ? Dim(0) : outer);
+        for (size_t i = 0; i < given.size(); ++i) {
+            own.push_back(given[i] == Dim(1) ? Dim(0) : index[place + tuple_rank - given.size() + i]);
         }
         at.push_back(bounded(indices, own, static_cast<int64_t>(d), shape[d], true));
     }

@@ -13,7 +13,7 @@ using loops::Dim;
 using loops::Shape;
 using loops::ValueId;
 
-// Symbols that facts have made equal, as one.
+// Sizes that facts have made equal, as one.
 class Symbols {
   public:
     explicit Symbols(const graph::DimEnv& env);
@@ -22,6 +22,7 @@ class Symbols {
 
   private:
     std::vector<Dim> stands_for_;
+    std::vector<std::pair<Dim, Dim>> equal_;  // what is not just a symbol
 };
 
 // An operator that loops can compute, element by element. Otherwise `why` says why not.
