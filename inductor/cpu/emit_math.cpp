@@ -41,7 +41,10 @@ namespace {
 class Math {
   public:
     Math(IRBuilderBase& build, Type* type)
-        : build_(build), type_(type), int_(with_lanes(build.getInt32Ty())) {}
+        : build_(build), type_(type), int_(with_lanes(build.getInt32Ty())) {
+        llvm::StringRef triple = build.GetInsertBlock()->getModule()->getTargetTriple();
+        nan_passes_minimum_ = triple.starts_with("aarch64") || triple.starts_with("arm64");
+    }
 
     V number(double value) { return llvm::ConstantFP::get(type_, value); }
     V whole(uint32_t value) { return llvm::ConstantInt::get(int_, value); }
@@ -86,10 +89,18 @@ class Math {
         return mul(mul(e, power(half)), power(build_.CreateSub(n, half)));
     }
 
+    // x between bounds; nan stays nan. Each is one instruction, under either name.
+    V at_most(V x, double bound) {
+        if (nan_passes_minimum_) return build_.CreateBinaryIntrinsic(llvm::Intrinsic::minimum, x, number(bound));
+        return select(build_.CreateFCmpOGT(x, number(bound)), number(bound), x);
+    }
+    V at_least(V x, double bound) {
+        if (nan_passes_minimum_) return build_.CreateBinaryIntrinsic(llvm::Intrinsic::maximum, x, number(bound));
+        return select(build_.CreateFCmpOLT(x, number(bound)), number(bound), x);
+    }
+
     V exp(V x) {
-        V y = select(build_.CreateFCmpOGT(x, number(89)), number(89), x);
-        y = select(build_.CreateFCmpOLT(y, number(-104)), number(-104), y);
-        Split s = split(y);
+        Split s = split(at_least(at_most(x, 89), -104));
         return scaled(add(number(1), exp_tail(s.reduced)), s.shifted);
     }
 
@@ -134,13 +145,13 @@ class Math {
         return select(build_.CreateFCmpOLT(abs(x), number(1e-4)), series, y);
     }
 
+    // (e - 1) / (e + 1) for e = exp(2|x|), through e - 1 = 2^n (e^r - 1) + (2^n - 1), which keeps its digits near 0.
     V tanh(V x) {
-        V square = mul(x, x);
-        V p = poly(square, {-6.010656e-03f, 2.0938678e-02f, -5.3838875e-02f, 1.3332695e-01f, -3.3333328e-01f});
-        V small = fma(mul(x, square), p, x);
-        V e = exp(mul(number(2), abs(x)));
-        V large = copysign(sub(number(1), div(number(2), add(e, number(1)))), x);
-        return select(build_.CreateFCmpOLT(abs(x), number(0.625)), small, large);
+        Split s = split(at_most(mul(number(2), abs(x)), 20));
+        V n = build_.CreateSub(bits(s.shifted), whole(0x4b400000u - 127u));
+        V power = from_bits(build_.CreateShl(n, 23));
+        V less_one = fma(power, exp_tail(s.reduced), sub(power, number(1)));
+        return copysign(div(less_one, add(less_one, number(2))), x);
     }
 
     V sigmoid(V x) { return div(number(1), add(number(1), exp(build_.CreateFNeg(x)))); }
@@ -150,7 +161,7 @@ class Math {
         V near = poly(mul(x, x), {7.8891266e-05f, -8.0208434e-04f, 5.1895357e-03f, -2.6854444e-02f, 1.12836e-01f,
                                   -3.7612626e-01f, 1.2837917e-01f});
         V small = fma(x, near, x);
-        V t = select(build_.CreateFCmpOGT(size, number(4)), number(4), size);
+        V t = at_most(size, 4);
         V far = poly(sub(t, number(2.5)), {2.513073e-07f, -2.0288382e-05f, 6.476081e-05f, -4.2822034e-04f, 2.167085e-03f,
                                            -1.0854245e-02f, -9.438923e-01f, -5.3526807e+00f, -7.806815e+00f});
         V large = copysign(sub(number(1), exp(far)), x);
@@ -206,6 +217,7 @@ class Math {
     IRBuilderBase& build_;
     Type* type_;
     Type* int_;
+    bool nan_passes_minimum_;
 };
 
 V emit_double(IRBuilderBase& build, Op op, V x) {

@@ -1,0 +1,178 @@
+// The loop IR as CUDA C++: golden texts, and every distinct kernel of a corpus compiles. No GPU is needed.
+#include <set>
+
+#include "graph/text.hpp"
+#include "inductor/cuda/nvrtc.hpp"
+#include "inductor/cuda/printer.hpp"
+#include "inductor/passes/passes.hpp"
+#include "tensor/error.hpp"
+#include "tensor/factory.hpp"
+#include "tests/unit/catch.hpp"
+#include "tests/unit/inductor/compare.hpp"
+#include "tests/unit/tensor/samples.hpp"
+
+using namespace talc::graph;
+using namespace talc::inductor;
+using talc::inductor::testing::spec_for;
+using talc::tensor::Context;
+using talc::tensor::Kind;
+using talc::tensor::Tensor;
+namespace tensor = talc::tensor;
+
+namespace {
+
+// Kernels by their text, each once.
+class Corpus {
+  public:
+    void add(const FragmentSpec& spec) {
+        Lowered lowered = lower(spec);
+        for (const Step& step : lowered.plan.steps) {
+            if (step.kind != Step::Kernel || !seen_.insert(loops::print(step.kernel)).second) continue;
+            cuda::Launch launch;
+            program_ += cuda::print(step.kernel, "kernel_" + std::to_string(seen_.size()), launch);
+        }
+    }
+    size_t size() const { return seen_.size(); }
+    std::string program() const { return cuda::prelude() + program_; }
+
+  private:
+    std::set<std::string> seen_;
+    std::string program_;
+};
+
+void add_operators(Corpus& corpus) {
+    Context context;
+    tensor::samples::Sampler sampler(context, 5);
+    for (int number = 0; number < tensor::kOpCount; ++number) {
+        Op op = static_cast<Op>(number);
+        Kind kind = tensor::info(op).kind;
+        if (kind == Kind::Leaf || kind == Kind::Write || kind == Kind::Random) continue;
+        for (DType dtype : {DType::Float32, DType::Int64, DType::Float16}) {
+            bool spread = kind == Kind::Pointwise || kind == Kind::Reduction;
+            if (!spread && dtype != DType::Float32 && dtype != DType::Int64) continue;
+            try {
+                tensor::samples::Call call = sampler.call(op, dtype);
+                Graph g;
+                std::vector<Value> inputs;
+                for (const Tensor& input : call.inputs) inputs.push_back(g.input(type_of(input)));
+                Value node = g.add(op, inputs, symbolic(call.attrs));
+                std::vector<Value> outputs;
+                for (size_t o = 0; o < node->types.size(); ++o) outputs.push_back(g.output(node, static_cast<int64_t>(o)));
+                g.set_outputs(outputs);
+                corpus.add(spec_for(g, call.inputs));
+            } catch (const tensor::Error&) {
+                continue;  // an operator that refuses the dtype
+            }
+        }
+    }
+}
+
+void add_text(Corpus& corpus, const char* text) {
+    Context context;
+    Graph g = parse(context, text);
+    FragmentSpec spec;
+    spec.graph = &g;
+    std::vector<Tensor> arguments;
+    for (Value input : g.inputs()) {
+        arguments.push_back(tensor::empty(context, concrete(input->shape(), [](uint32_t) { return 64; }), input->dtype()));
+        spec.layouts.push_back(arguments.back().layout_class());
+    }
+    corpus.add(spec);
+}
+
+constexpr const char* kSoftmax = R"(graph(%0: float32[s0, 4096]) {
+    %1: float32[s0, 1] = amax(%0, dims=[1], keepdim=true)
+    %2: float32[s0, 4096] = sub(%0, %1)
+    %3: float32[s0, 4096] = exp(%2)
+    %4: float32[s0, 1] = sum(%3, dims=[1], keepdim=true)
+    %5: float32[s0, 4096] = div(%3, %4)
+    return %5
+})";
+constexpr const char* kColumns = R"(graph(%0: float32[s0, 512]) {
+    %1: float32[s0, 512] = gelu(%0)
+    %2: float32[512] = mean(%1, dims=[0])
+    return %1, %2
+})";
+constexpr const char* kShort = R"(graph(%0: bfloat16[s0, 512], %1: bfloat16[512]) {
+    %2: bfloat16[s0, 512] = mul(%0, %1)
+    %3: bfloat16[s0, 512] = relu(%2)
+    return %3
+})";
+
+}  // namespace
+
+TEST_CASE("a pointwise kernel as CUDA C++", "[inductor][cuda]") {
+    Context context;
+    Graph g = parse(context, R"(graph(%0: float32[s0, 512], %1: float32[512]) {
+        %2: float32[s0, 512] = add(%0, %1)
+        %3: float32[s0, 512] = relu(%2)
+        return %3
+    })");
+    FragmentSpec spec;
+    spec.graph = &g;
+    Tensor x = tensor::empty(context, {64, 512}, DType::Float32), b = tensor::empty(context, {512}, DType::Float32);
+    spec.layouts = {x.layout_class(), b.layout_class()};
+    Lowered lowered = lower(spec);
+    REQUIRE(lowered.plan.steps.size() == 1);
+    cuda::Launch launch;
+    CHECK(cuda::print(lowered.plan.steps[0].kernel, "add_relu", launch) ==
+          R"(extern "C" __global__ void __launch_bounds__(256) add_relu(const float* __restrict__ b0, const float* __restrict__ b1, float* __restrict__ b2, const i64 n0, Error* error) {
+    const i64 total = 512ll * n0;
+    const bool packed = aligned<4>(b0) && aligned<4>(b1) && aligned<4>(b2);
+    const i64 whole = packed ? total / 4 * 4 : 0;
+    for (i64 t = (blockIdx.x * 256ll + threadIdx.x) * 4; t < whole; t += gridDim.x * 1024ll) {
+        const i64 a1 = t % (512ll);
+        const i64 q1 = t / (512ll);
+        const i64 a0 = q1;
+        const auto x0 = *reinterpret_cast<const Pack<float, 4>*>(b0 + (512ll * a0 + a1));
+        const auto x1 = *reinterpret_cast<const Pack<float, 4>*>(b1 + (a1));
+        Pack<float, 4> y0;
+        #pragma unroll
+        for (int lane = 0; lane < 4; ++lane) {
+            const i64 i0 = a0;
+            const i64 i1 = a1 + lane;
+            const float v0 = x0.at[lane];
+            const float v1 = x1.at[lane];
+            const float v2 = plus(v0, v1);
+            const float v3 = larger(v2, float(0));
+            y0.at[lane] = v3;
+        }
+        *reinterpret_cast<Pack<float, 4>*>(b2 + (512ll * a0 + a1)) = y0;
+    }
+    for (i64 t = whole + blockIdx.x * 256ll + threadIdx.x; t < total; t += gridDim.x * 256ll) {
+        const i64 i1 = t % (512ll);
+        const i64 q1 = t / (512ll);
+        const i64 i0 = q1;
+        const float v0 = b0[512ll * i0 + i1];
+        const float v1 = b1[i1];
+        const float v2 = plus(v0, v1);
+        const float v3 = larger(v2, float(0));
+        b2[512ll * i0 + i1] = v3;
+    }
+}
+)");
+    CHECK(launch.points_per_block == 1024);
+}
+
+TEST_CASE("every kernel of the corpus compiles for sm_80 and sm_90", "[inductor][cuda]") {
+    std::string looked_for;
+    const cuda::Nvrtc* nvrtc = cuda::Nvrtc::find(&looked_for);
+    if (!nvrtc) {
+        WARN("skipped: there is no NVRTC here (looked for " << looked_for << ")");
+        return;
+    }
+    Corpus corpus;
+    for (const char* text : {kSoftmax, kColumns, kShort}) add_text(corpus, text);
+    add_operators(corpus);
+    CHECK(corpus.size() > 150);
+    std::string program = corpus.program();
+    for (const char* architecture : {"sm_80", "sm_90"}) {
+        std::string problem;
+        try {
+            CHECK_FALSE(nvrtc->compile(program, architecture).empty());
+        } catch (const tensor::Error& error) {
+            problem = error.what();
+        }
+        CHECK(problem == "");
+    }
+}
