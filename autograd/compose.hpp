@@ -1,6 +1,7 @@
 #pragma once
 // Functions built from the table's operators, over any emitter: run eagerly they are recorded step by step, in graphs
 // they fuse. (What PyTorch has as one operator and Talc has not.)
+#include <limits>
 #include <numbers>
 #include <optional>
 
@@ -59,6 +60,9 @@ class Compose : public Builder<E> {
     Value logsumexp(Value x, int64_t dim, bool keepdim) {
         tensor::Dims dims = dims_of(x, dim);
         Value largest = detach(this->reduce(Op::Amax, x, dims, true));
+        // Infinite ones are not taken off: inf - inf would be nan.
+        Value infinite = this->eq(this->abs(largest), std::numeric_limits<double>::infinity());
+        largest = this->zero_where(infinite, largest);
         Value sum = this->log(this->sum(this->exp(this->sub(x, largest)), dims, true));
         Value result = this->add(sum, largest);
         return keepdim ? result : squeeze(result, dims);

@@ -7,6 +7,7 @@
 #include "stdlib/engine.hpp"
 #include "vm/call.hpp"
 #include "vm/module.hpp"
+#include "vm/tensor.hpp"
 
 namespace talc {
 
@@ -293,6 +294,9 @@ Value Engine::function(std::string_view name) {
     return eval(name);  // NameError, with a suggestion
 }
 
-size_t Engine::memory_used() const { return state_->vm.heap.used(); }
+size_t Engine::memory_used() const {
+    vm::settle_tensors(state_->vm);
+    return state_->vm.heap.used();
+}
 
 }  // namespace talc

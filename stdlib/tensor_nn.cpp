@@ -188,10 +188,6 @@ Tensor nll(Vm& vm, const Tensor& log_probs, const Tensor& target, const Tensor& 
         raise(vm, Exc::RuntimeError, "{}: targets of shape {} for an input of shape {}", function, tensor::bracketed(target.sizes()),
               tensor::bracketed(log_probs.sizes()));
     }
-    if (!weight && ignored < 0) {
-        // The common case: no target is negative, so that none is left out (gather refuses them).
-        return e.nll_loss(log_probs, target, how);
-    }
     tensor::Attrs attrs;
     attrs.dim = dim;
     Tensor counted = e.emit(Op::Ne, {target, e.number(Scalar(ignored))});

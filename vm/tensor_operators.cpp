@@ -1,5 +1,6 @@
 // The language's operators on tensors: arithmetic, comparisons, in-place forms.
 #include "autograd/tape.hpp"
+#include "tensor/factory.hpp"
 #include "vm/tensor.hpp"
 #include "vm/vm.hpp"
 
@@ -33,6 +34,21 @@ constexpr Op kCompare[] = {Op::Eq, Op::Ne, Op::Lt, Op::Le, Op::Gt, Op::Ge};  // 
 
 bool can_be_operand(Value v) { return is_tensor(v) || is_number(v); }
 
+// a << b is a * 2**b, and a >> b is a // 2**b.
+Ref shifted(Vm& vm, BinaryOp op, Value a, Value b) {
+    return with_tensor_errors(vm, [&] {
+        Tensor value = operand_of(vm, a, 0), count = operand_of(vm, b, 1);
+        if (tensor::is_float(value.dtype()) || tensor::is_float(count.dtype())) {
+            tensor::fail(tensor::ErrorKind::NotImplemented, "{} not implemented for '{}'",
+                         op == BinaryOp::LShift ? "lshift" : "rshift",
+                         tensor::info(tensor::is_float(value.dtype()) ? value.dtype() : count.dtype()).word);
+        }
+        Tensor powers[] = {tensor::number(vm.tensors, tensor::Scalar(2)), count};
+        Tensor operands[] = {value, autograd::apply(vm.tensors, Op::Pow, powers)};
+        return wrap(vm, autograd::apply(vm.tensors, op == BinaryOp::LShift ? Op::Mul : Op::FloorDiv, operands));
+    });
+}
+
 Ref apply_to(Vm& vm, Op op, Value a, Value b) {
     return with_tensor_errors(vm, [&] {
         Tensor operands[] = {operand_of(vm, a, 0), operand_of(vm, b, 1)};
@@ -43,15 +59,21 @@ Ref apply_to(Vm& vm, Op op, Value a, Value b) {
 }  // namespace
 
 Ref tensor_binary(Vm& vm, BinaryOp op, Value a, Value b) {
+    if (!can_be_operand(a) || !can_be_operand(b)) return {};
+    if (op == BinaryOp::LShift || op == BinaryOp::RShift) return shifted(vm, op, a, b);
     std::optional<Op> found = table_op(op);
-    if (!found || !can_be_operand(a) || !can_be_operand(b)) return {};
     if (op == BinaryOp::MatMul && !(is_tensor(a) && is_tensor(b))) return {};
     return apply_to(vm, *found, a, b);
 }
 
 Ref tensor_in_place(Vm& vm, BinaryOp op, Value a, Value b) {
+    if (op == BinaryOp::MatMul || !can_be_operand(b)) return {};
+    if (op == BinaryOp::LShift || op == BinaryOp::RShift) {
+        Ref result = shifted(vm, op, a, b);
+        with_tensor_errors(vm, [&] { autograd::copy_into(vm.tensors, tensor_of(result), tensor_of(a)); });
+        return a;
+    }
     std::optional<Op> found = table_op(op);
-    if (!found || op == BinaryOp::MatMul || !can_be_operand(b)) return {};
     return with_tensor_errors(vm, [&] {
         Tensor operands[] = {tensor_of(a), operand_of(vm, b, 1)};
         autograd::apply_into(vm.tensors, *found, operands, {}, operands[0]);

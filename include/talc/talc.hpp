@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "talc/convert.hpp"
+#include "talc/tensor.hpp"
 #include "talc/value.hpp"
 
 #define TALC_VERSION "0.1.0"
