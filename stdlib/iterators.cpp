@@ -1,15 +1,8 @@
 // enumerate zip map filter reversed, iter() and next().
-#include <vector>
-
-#include "stdlib/support.hpp"
-#include "vm/containers.hpp"
+#include "stdlib/iterator_tools.hpp"
 
 namespace talc::stdlib {
 
-namespace {
-
-// A tuple of items. As long as nobody else has kept the one given before, it is filled anew: a loop that takes tuples
-// apart allocates none.
 Ref refill(Vm& vm, Ptr<Tuple>& last, Ref* items, size_t count) {
     if (last && last->refs == 1) {
         Ref result = last;  // before the old items go, which may run script code
@@ -24,6 +17,23 @@ Ref refill(Vm& vm, Ptr<Tuple>& last, Ref* items, size_t count) {
     track_tuple(vm, tuple);
     return last;
 }
+
+Ref call_or_end(Vm& vm, Value function, const Value* args, size_t count) {
+    try {
+        return call(vm, function, args, count);
+    } catch (Raised&) {
+        if (!catch_raised(vm, Exc::StopIteration)) throw;
+        return {};
+    }
+}
+
+std::vector<Ref> iterators_of(Vm& vm, const Value* values, size_t count) {
+    std::vector<Ref> iterators(count);
+    for (size_t i = 0; i < count; i++) iterators[i] = iterate(vm, values[i]);
+    return iterators;
+}
+
+namespace {
 
 struct Enumerate final : IteratorState {
     Ref source;
@@ -85,16 +95,6 @@ struct Zip final : IteratorState {
         if (last) visitor.visit(last);
     }
 };
-
-// A StopIteration from the function ends a map or a filter, as in CPython.
-Ref call_or_end(Vm& vm, Value function, const Value* args, size_t count) {
-    try {
-        return call(vm, function, args, count);
-    } catch (Raised&) {
-        if (!catch_raised(vm, Exc::StopIteration)) throw;
-        return {};
-    }
-}
 
 struct Map final : IteratorState {
     Ref function;
@@ -197,12 +197,6 @@ struct ReversedItems final : IteratorState {
     }
     int64_t length_hint(Vm&) override { return items ? static_cast<int64_t>(items->size) : 0; }
 };
-
-std::vector<Ref> iterators_of(Vm& vm, const Value* values, size_t count) {
-    std::vector<Ref> iterators(count);
-    for (size_t i = 0; i < count; i++) iterators[i] = iterate(vm, values[i]);
-    return iterators;
-}
 
 Ref reversed_dict(Vm& vm, Value v, Dict* dict, Class* cls) {
     auto state = std::make_unique<ReversedItems>();

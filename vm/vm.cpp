@@ -76,6 +76,9 @@ void populate_class(Vm& vm, Class* cls) {
         decref(cell->value);
         cell->value = value.release();
     }
+    for (const Class* unhashable : {vm.classes.list, vm.classes.dict, vm.classes.set, vm.classes.slice}) {
+        if (cls == unhashable) namespace_add(vm, cls->attributes, vm.names.special(Special::Hash))->value = Value::none();
+    }
 }
 
 Vm::Vm(const BuiltinTable& builtin_table, Limits given_limits, Host given_host)
