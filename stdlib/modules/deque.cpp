@@ -279,6 +279,16 @@ Ref deque_clear(Vm&, const Args& args) {
     return none();
 }
 Ref deque_copy(Vm& vm, const Args& args) { return like(vm, args[0], args[0]); }
+// For copy.deepcopy: a deque with each(item) of all items.
+Ref deque_reduce_copy(Vm& vm, const Args& args) {
+    Ref made = make_foreign(vm, class_of(vm, args[0]), std::make_unique<Deque>(vm));
+    deque_of(made)->maxlen = deque_of(args[0])->maxlen;
+    walk(vm, args[0], [&](Value item) {
+        deque_of(made)->push_back(call(vm, args[1], item));
+        return true;
+    });
+    return made;
+}
 Ref deque_rotate(Vm& vm, const Args& args) {
     deque_of(args[0])->rotate(to_index(vm, args[1]));
     return none();
