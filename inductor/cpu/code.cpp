@@ -47,6 +47,13 @@ const Helper kHelpers[] = {
     {"tanh", reinterpret_cast<void*>(static_cast<D1>(::tanh))},   {"erf", reinterpret_cast<void*>(static_cast<D1>(::erf))},
     {"sin", reinterpret_cast<void*>(static_cast<D1>(::sin))},     {"cos", reinterpret_cast<void*>(static_cast<D1>(::cos))},
     {"pow", reinterpret_cast<void*>(static_cast<D2>(::pow))},     {"fmod", reinterpret_cast<void*>(static_cast<D2>(::fmod))},
+    {"fmaf", reinterpret_cast<void*>(static_cast<float (*)(float, float, float)>(::fmaf))},
+    {"fma", reinterpret_cast<void*>(static_cast<double (*)(double, double, double)>(::fma))},
+    {"floorf", reinterpret_cast<void*>(static_cast<F1>(::floorf))}, {"floor", reinterpret_cast<void*>(static_cast<D1>(::floor))},
+    {"ceilf", reinterpret_cast<void*>(static_cast<F1>(::ceilf))},   {"ceil", reinterpret_cast<void*>(static_cast<D1>(::ceil))},
+    {"truncf", reinterpret_cast<void*>(static_cast<F1>(::truncf))}, {"trunc", reinterpret_cast<void*>(static_cast<D1>(::trunc))},
+    {"nearbyintf", reinterpret_cast<void*>(static_cast<F1>(::nearbyintf))},
+    {"nearbyint", reinterpret_cast<void*>(static_cast<D1>(::nearbyint))},
     {"memset", reinterpret_cast<void*>(::memset)},                {"memcpy", reinterpret_cast<void*>(::memcpy)},
 };
 

@@ -1,5 +1,7 @@
 #include "inductor/cpu/matmul.hpp"
 
+#include <utility>
+
 #include "tensor/gemm.hpp"
 
 namespace talc::inductor::cpu {
@@ -34,6 +36,15 @@ MatmulShape matmul_shape(const OperandLayout& a, const OperandLayout& b, const O
     shape.a.batch_strides = batch_strides(a, left_vector);
     shape.b.batch_strides = batch_strides(b, right_vector);
     shape.c.batch_strides = Dims(c.strides.begin(), c.strides.begin() + batch_rank);
+    // A result that is wanted transposed is the transposed product of the transposed operands.
+    if (shape.c.row_stride == 1 && shape.c.column_stride != 1 && shape.m > 1 && shape.n > 1) {
+        std::swap(shape.m, shape.n);
+        std::swap(shape.a, shape.b);
+        for (MatmulShape::Operand* operand : {&shape.a, &shape.b, &shape.c}) {
+            std::swap(operand->row_stride, operand->column_stride);
+        }
+        shape.swapped = true;
+    }
     // Batches of rows over one matrix on the right are one tall product.
     while (!shape.batch.empty()) {
         size_t last = shape.batch.size() - 1;
@@ -84,6 +95,7 @@ void multiply(const tensor::Context& context, const MatmulShape& s, const T* a, 
 }  // namespace
 
 void matmul(const tensor::Context& context, const MatmulShape& shape, DType dtype, const void* a, const void* b, void* c) {
+    if (shape.swapped) std::swap(a, b);
     switch (dtype) {
         case DType::Float32:
             return multiply(context, shape, static_cast<const float*>(a), static_cast<const float*>(b), static_cast<float*>(c));

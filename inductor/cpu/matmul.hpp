@@ -15,6 +15,7 @@ struct MatmulShape {
     };
     Operand a, b, c;
     tensor::Dims batch;
+    bool swapped = false;  // a is the right operand: c is made transposed
 };
 struct OperandLayout {
     tensor::Dims sizes, strides;

@@ -239,7 +239,8 @@ class Scheduler {
                 bool fresh = !stores.empty() && plan_.buffers[stores[0]].kind == PlanBuffer::Result &&
                              (!by_operator || plan_.buffers[stores[0]].strides == dense_strides(plan_.buffers[stores[0]].shape));
                 if (!fresh) {
-                    BufferId own = add_buffer(by_operator ? PlanBuffer::Held : PlanBuffer::Temporary, 0, node);
+                    BufferId own = by_operator ? add_buffer(PlanBuffer::Held, 0, node)
+                                               : add_buffer(PlanBuffer::Temporary, 0, node, wanted_order(node));
                     stores.insert(stores.begin(), own);
                     homes_[node] = own;
                 }
@@ -254,6 +255,32 @@ class Scheduler {
             }
             if (stores.empty() && needed) store_to(node, add_buffer(PlanBuffer::Temporary, 0, node));
         }
+    }
+
+    // The order of dims in memory in which those who read a product walk it: a gradient is often read transposed.
+    tensor::Dims wanted_order(Node node) const {
+        auto readers = readers_.find(node);
+        int64_t fastest = -1;
+        if (readers == readers_.end()) return {};
+        for (uint32_t reader : readers->second) {
+            const Unit& unit = fusion_.units[reader];
+            if (unit.external || unit.computations.back().at.empty()) return {};
+            Dim var = unit.computations.back().at.back();
+            for (const Lowering::Source& source : unit.sources) {
+                if (source.node != node) continue;
+                auto found = std::find(source.index.begin(), source.index.end(), var);
+                int64_t dim = found == source.index.end() ? -1 : found - source.index.begin();
+                if (dim < 0 || var.symbol_id() < 0 || (fastest >= 0 && fastest != dim)) return {};
+                fastest = dim;
+            }
+        }
+        if (fastest < 0 || fastest + 1 == node->rank()) return {};
+        tensor::Dims order;
+        for (int64_t d = 0; d < node->rank(); ++d) {
+            if (d != fastest) order.push_back(d);
+        }
+        order.push_back(fastest);
+        return order;
     }
 
     BufferId home_of(Node node) {

