@@ -122,20 +122,28 @@ class Compiler {
         module->setDataLayout(machine_->createDataLayout());
         module->setTargetTriple(machine_->getTargetTriple().str());
         emit_kernel(*module, kernel, target_);
-        llvm::Function* function = module->getFunction("kernel");
-        std::string name = fmt::format("kernel_{}", counts_.compiled);
-        function->setName(name);
-        function->addFnAttr("target-cpu", machine_->getTargetCPU());
-        function->addFnAttr("target-features", machine_->getTargetFeatureString());
+        std::string name = fmt::format("kernel_{}", counts_.compiled), last = name + "_finish";
+        bool pieces = folds_in_pieces(kernel);
+        module->getFunction("kernel")->setName(name);
+        if (pieces) module->getFunction("finish")->setName(last);
+        for (llvm::Function& function : *module) {
+            if (function.isDeclaration()) continue;
+            function.addFnAttr("target-cpu", machine_->getTargetCPU());
+            function.addFnAttr("target-features", machine_->getTargetFeatureString());
 #ifndef NDEBUG
-        std::string wrong;
-        llvm::raw_string_ostream out(wrong);
-        if (llvm::verifyFunction(*function, &out)) tensor::fail("bad code for\n{}{}", print(kernel), wrong);
+            std::string wrong;
+            llvm::raw_string_ostream out(wrong);
+            if (llvm::verifyFunction(function, &out)) tensor::fail("bad code for\n{}{}", print(kernel), wrong);
 #endif
-        optimise(*function);
+            optimise(function);
+        }
         Code code;
         checked(jit_->addIRModule(llvm::orc::ThreadSafeModule(std::move(module), std::move(context))), "compiling a kernel");
         code.function = checked(jit_->lookup(name), "compiling a kernel").toPtr<Function>();
+        if (pieces) {
+            code.finish = checked(jit_->lookup(last), "compiling a kernel").toPtr<Function>();
+            code.cells = cells_of(kernel);
+        }
         code.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
         return code;
     }

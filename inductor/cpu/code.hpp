@@ -19,6 +19,10 @@ using Function = void (*)(const int64_t* sizes, void* const* buffers, int64_t be
 
 struct Code {
     Function function = nullptr;
+    // Of a kernel that is run in pieces: `function` gets a range of the outermost folded loop and, after the buffers,
+    // the address of a slot of `cells` words; `finish` gets the first of the slots and their number as `end`.
+    Function finish = nullptr;
+    size_t cells = 0;
     double milliseconds = 0;  // to compile
 };
 

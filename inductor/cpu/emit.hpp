@@ -18,7 +18,12 @@ struct Target {
     bool fused_multiply_add = true;
 };
 
-// The body of `kernel` as a function called "kernel", see Function in code.hpp.
+// A kernel that folds everything into one point, in one pass: it is run in pieces, on several threads. Each piece leaves
+// its folds in a slot of cells of 8 bytes, and "finish" joins the slots and goes on from there.
+bool folds_in_pieces(const loops::Kernel& kernel);
+size_t cells_of(const loops::Kernel& kernel);  // one for each fold
+
+// The body of `kernel` as a function called "kernel", see Function in code.hpp; and "finish", if it has one.
 void emit_kernel(llvm::Module& module, const loops::Kernel& kernel, const Target& target);
 
 // An operator on values in the type that they are computed in (see carriers in emit_kernel.cpp), not yet rounded to a

@@ -40,14 +40,35 @@ class Emitter {
     }
 
     void run() {
+        pieces_ = folds_in_pieces(kernel_);
+        begin_function("kernel");
+        if (!pieces_) {
+            parallel_loop(0);
+            build_.CreateRetVoid();
+            return;
+        }
+        fold_begin_ = function_->getArg(2);
+        fold_end_ = function_->getArg(3);
+        emit_level(0);
+        nest(0, 1);
+        build_.CreateRetVoid();
+        begin_function("finish");
+        fold_begin_ = fold_end_ = nullptr;
+        finish();
+        build_.CreateRetVoid();
+    }
+
+  private:
+    void begin_function(const char* name) {
         Type* pointer = build_.getPtrTy();
         Type* i64 = build_.getInt64Ty();
         auto* type = llvm::FunctionType::get(build_.getVoidTy(), {pointer, pointer, i64, i64, pointer}, false);
-        function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, "kernel", module_);
+        function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module_);
         function_->setDoesNotThrow();
-        auto* entry = BasicBlock::Create(module_.getContext(), "entry", function_);
-        entry_ = entry;
-        build_.SetInsertPoint(entry);
+        entry_ = BasicBlock::Create(module_.getContext(), "entry", function_);
+        build_.SetInsertPoint(entry_);
+        params_.clear();
+        buffers_.clear();
         for (size_t i = 0; i < kernel_.params.size(); ++i) {
             params_.push_back(build_.CreateLoad(i64, build_.CreateConstInBoundsGEP1_64(i64, function_->getArg(0), i)));
         }
@@ -55,13 +76,49 @@ class Emitter {
             V slot = build_.CreateConstInBoundsGEP1_64(pointer, function_->getArg(1), i);
             buffers_.push_back(build_.CreateLoad(pointer, slot));
         }
+        if (pieces_) {
+            V place = build_.CreateConstInBoundsGEP1_64(pointer, function_->getArg(1), kernel_.buffers.size());
+            slot_ = build_.CreateLoad(pointer, place);
+        }
         parallel_.assign(kernel_.parallel.size(), nullptr);
         folded_.assign(kernel_.folded.size(), nullptr);
-        parallel_loop(0);
-        build_.CreateRetVoid();
     }
 
-  private:
+    // Joins slots [0, end) and does what comes after the folds.
+    void finish() {
+        emit_level(0);
+        size_t cells = cells_of(kernel_);
+        std::vector<Accumulator> folds;
+        for (size_t i = 0; i < kernel_.values.size(); ++i) {
+            const loops::Value& value = kernel_.values[i];
+            if (value.kind != loops::Value::Fold || !places_[i].used) continue;
+            Type* type = carrier_type(build_, joined_dtype(value), 1);
+            Accumulator a{static_cast<ValueId>(i), joined_dtype(value), false};
+            a.single = variable(type, start_of(value, a.joined, type));
+            folds.push_back(a);
+        }
+        loop(whole(0), function_->getArg(3), 1, [&](V piece) {
+            for (size_t k = 0; k < folds.size(); ++k) {
+                V cell = build_.CreateAdd(build_.CreateMul(piece, whole(static_cast<int64_t>(cells))), whole(static_cast<int64_t>(k)));
+                V place = build_.CreateInBoundsGEP(build_.getInt64Ty(), slot_, cell);
+                Type* type = carrier_type(build_, folds[k].joined, 1);
+                collect(folds[k].single, kernel_.values[folds[k].fold], folds[k].joined, build_.CreateLoad(type, place));
+            }
+        });
+        for (Accumulator& a : folds) {
+            V sum = build_.CreateLoad(carrier_type(build_, a.joined, 1), a.single);
+            at_[a.fold] = as_result(a, sum);
+        }
+        for (size_t i = 0; i < kernel_.values.size(); ++i) {
+            const Placement& where = places_[i];
+            bool is_fold = kernel_.values[i].kind == loops::Value::Fold;
+            if (where.used && !where.folded && !is_fold && where.phase == 1) at_[i] = emit(static_cast<ValueId>(i));
+        }
+        for (const loops::Store& store : kernel_.stores) {
+            if (!stored_inside(store)) emit_store(store);
+        }
+    }
+
     // ---- which loop is the vector's ---------------------------------------------------------------------------
     void choose_vectors(const Target& target) {
         bool wide = false;
@@ -305,7 +362,14 @@ class Emitter {
             }
         }
         folded_loop(0, accumulators, stores, needed, lanes, chunks);
-        for (Accumulator& a : accumulators) at_[a.fold] = total(a, width, across);
+        for (size_t k = 0; k < accumulators.size(); ++k) {
+            V sum = total(accumulators[k], width, across);
+            if (pieces_) {
+                build_.CreateStore(sum, build_.CreateConstInBoundsGEP1_64(build_.getInt64Ty(), slot_, k));
+            } else {
+                at_[accumulators[k].fold] = as_result(accumulators[k], sum);
+            }
+        }
     }
 
     // A store to a buffer that is loaded too must wait until all loads are done.
@@ -319,9 +383,10 @@ class Emitter {
 
     void folded_loop(size_t depth, std::vector<Accumulator>& accumulators, const std::vector<const loops::Store*>& stores,
                      const std::vector<bool>& needed, unsigned lanes, bool chunks) {
-        V end = index_of(kernel_.folded[depth]);
+        V begin = depth == 0 && fold_begin_ ? fold_begin_ : whole(0);
+        V end = depth == 0 && fold_end_ ? fold_end_ : index_of(kernel_.folded[depth]);
         if (depth + 1 < kernel_.folded.size()) {
-            loop(whole(0), end, 1, [&](V index) {
+            loop(begin, end, 1, [&](V index) {
                 folded_[depth] = index;
                 folded_loop(depth + 1, accumulators, stores, needed, lanes, chunks);
             });
@@ -344,16 +409,17 @@ class Emitter {
             }
         };
         int64_t step = along_parallel_ ? 1 : lanes_;
-        V middle = along_parallel_ ? end : build_.CreateAnd(end, whole(-static_cast<int64_t>(lanes_)));
+        V whole_part = build_.CreateAnd(build_.CreateSub(end, begin), whole(-static_cast<int64_t>(lanes_)));
+        V middle = along_parallel_ ? end : build_.CreateAdd(begin, whole_part);
         if (chunks) {
             int64_t chunk = along_parallel_ ? kColumnChunk : kRowChunk * static_cast<int64_t>(lanes_);
-            loop(whole(0), middle, chunk, [&](V begin) {
-                V limit = build_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, build_.CreateAdd(begin, whole(chunk)), middle);
-                loop(begin, limit, step, [&](V index) { body(index, along_parallel_ ? lanes : lanes_, false); });
+            loop(begin, middle, chunk, [&](V from) {
+                V limit = build_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, build_.CreateAdd(from, whole(chunk)), middle);
+                loop(from, limit, step, [&](V index) { body(index, along_parallel_ ? lanes : lanes_, false); });
                 for (Accumulator& a : accumulators) flush(a);
             });
         } else {
-            loop(whole(0), middle, step, [&](V index) { body(index, along_parallel_ ? lanes : lanes_, false); });
+            loop(begin, middle, step, [&](V index) { body(index, along_parallel_ ? lanes : lanes_, false); });
         }
         if (!along_parallel_) loop(middle, end, 1, [&](V index) { body(index, 1, true); });
     }
@@ -393,7 +459,12 @@ class Emitter {
             sum = build_.CreateExtractElement(sum, uint64_t{0});
             sum = join(fold, a.joined, sum, build_.CreateLoad(sum->getType(), a.single));
         }
-        return a.joined == fold.dtype ? emit_round(build_, sum, fold.dtype) : emit_convert(build_, sum, a.joined, fold.dtype);
+        return sum;
+    }
+
+    V as_result(const Accumulator& a, V sum) {
+        DType dtype = kernel_.values[a.fold].dtype;
+        return a.joined == dtype ? emit_round(build_, sum, dtype) : emit_convert(build_, sum, a.joined, dtype);
     }
 
     // ---- values -----------------------------------------------------------------------------------------------
@@ -612,6 +683,9 @@ class Emitter {
     uint32_t phases_;
     std::vector<V> at_;  // values, valid in the loops that they stand in
     std::vector<V> params_, buffers_, parallel_, folded_;
+    V slot_ = nullptr;             // of a piece, see folds_in_pieces
+    V fold_begin_ = nullptr, fold_end_ = nullptr;  // of the outermost folded loop; null: all of it
+    bool pieces_ = false;
     unsigned lanes_ = 8;           // of a vector
     bool along_parallel_ = false;  // vectors run along the innermost parallel loop
     unsigned width_ = 1;           // of what is emitted now
@@ -619,6 +693,35 @@ class Emitter {
 };
 
 }  // namespace
+
+bool folds_in_pieces(const Kernel& kernel) {
+    if (!kernel.parallel.empty() || kernel.folded.empty()) return false;
+    std::vector<Placement> places = place(kernel);
+    if (phase_count(kernel, places) != 1) return false;
+    for (const loops::Store& store : kernel.stores) {
+        std::vector<uint32_t> symbols;
+        collect_symbols(store.index, symbols);
+        bool inside = places[store.value].folded || std::any_of(symbols.begin(), symbols.end(), [](uint32_t s) {
+                          return loops::kind_of(s) == loops::SymbolKind::Folded;
+                      });
+        bool loaded = false;
+        for (const loops::Value& value : kernel.values) {
+            loaded = loaded || (value.kind == loops::Value::Load && value.buffer == store.buffer);
+        }
+        if (inside && (places[store.value].phase > 0 || loaded)) return false;
+    }
+    for (size_t i = 0; i < kernel.values.size(); ++i) {
+        if (places[i].used && places[i].folded && places[i].phase > 0) return false;
+    }
+    return true;
+}
+
+size_t cells_of(const Kernel& kernel) {
+    std::vector<Placement> places = place(kernel);
+    size_t cells = 0;
+    for (size_t i = 0; i < kernel.values.size(); ++i) cells += kernel.values[i].kind == loops::Value::Fold && places[i].used;
+    return cells;
+}
 
 void emit_kernel(llvm::Module& module, const Kernel& kernel, const Target& target) {
     Emitter(module, kernel, target).run();

@@ -133,12 +133,17 @@ void CpuExecutable::fit_kernel(const Step& step, StepState& state) {
     const loops::Kernel& kernel = step.kernel;
     state.params.clear();
     for (Dim param : kernel.params) state.params.push_back(number(param));
-    state.pointers.resize(step.buffers.size());
+    state.pointers.resize(step.buffers.size() + 1);
     auto inside = [&](Dim size) { return evaluate(size, [&](uint32_t n) { return state.params[n]; }); };
     int64_t each = 1;
-    for (size_t d = 1; d < kernel.parallel.size(); ++d) each *= inside(kernel.parallel[d]);
-    for (Dim size : kernel.folded) each *= inside(size);
-    state.count = kernel.parallel.empty() ? 1 : inside(kernel.parallel[0]);
+    if (state.code->finish) {
+        for (size_t d = 1; d < kernel.folded.size(); ++d) each *= inside(kernel.folded[d]);
+        state.count = inside(kernel.folded[0]);
+    } else {
+        for (size_t d = 1; d < kernel.parallel.size(); ++d) each *= inside(kernel.parallel[d]);
+        for (Dim size : kernel.folded) each *= inside(size);
+        state.count = kernel.parallel.empty() ? 1 : inside(kernel.parallel[0]);
+    }
     for (Dim size : kernel.parallel) state.count = inside(size) == 0 ? 0 : state.count;
     int64_t work = std::max<int64_t>(1, each) * static_cast<int64_t>(kernel.values.size() + 1);
     state.grain = std::max<int64_t>(1, kParallelWork / work);
@@ -207,6 +212,7 @@ void CpuExecutable::run(Context& context, Tensors arguments, std::span<Tensor> r
 }
 
 void CpuExecutable::run_kernel(const Context& context, const Step& step, StepState& state, ErrorWord& error) {
+    if (state.code->finish) return run_pieces(context, step, state, error);
     if (state.count == 0) return;
     for (size_t i = 0; i < step.buffers.size(); ++i) state.pointers[i] = bases_[step.buffers[i]];
     Function function = state.code->function;
@@ -224,6 +230,39 @@ void CpuExecutable::run_kernel(const Context& context, const Step& step, StepSta
         }
     };
     context.parallel_for(state.count, state.grain, std::cref(piece));
+}
+
+// Pieces are cut by size alone, so that the result is the same on any number of threads.
+void CpuExecutable::run_pieces(const Context& context, const Step& step, StepState& state, ErrorWord& error) {
+    constexpr int64_t kMostPieces = 64;
+    int64_t length = std::max(state.grain, (state.count + kMostPieces - 1) / kMostPieces);
+    int64_t pieces = std::max<int64_t>(1, (state.count + length - 1) / length);
+    state.slots.resize(static_cast<size_t>(pieces) * state.code->cells);
+    size_t last = step.buffers.size();
+    for (size_t i = 0; i < last; ++i) state.pointers[i] = bases_[step.buffers[i]];
+    auto run_piece = [&](int64_t piece, std::vector<void*>& pointers, ErrorWord& word) {
+        pointers[last] = state.slots.data() + static_cast<size_t>(piece) * state.code->cells;
+        state.code->function(state.params.data(), pointers.data(), piece * length,
+                             std::min(state.count, (piece + 1) * length), &word);
+    };
+    if (pieces == 1 || !context.parallel_for) {
+        for (int64_t piece = 0; piece < pieces; ++piece) run_piece(piece, state.pointers, error);
+    } else {
+        std::mutex mutex;
+        auto some = [&](int64_t begin, int64_t end) {
+            std::vector<void*> pointers = state.pointers;
+            ErrorWord own;
+            for (int64_t piece = begin; piece < end; ++piece) run_piece(piece, pointers, own);
+            if (own.code) {
+                std::lock_guard lock(mutex);
+                error = own;
+            }
+        };
+        context.parallel_for(pieces, 1, std::cref(some));
+    }
+    if (error.code) return;
+    state.pointers[last] = state.slots.data();
+    state.code->finish(state.params.data(), state.pointers.data(), 0, pieces, &error);
 }
 
 void CpuExecutable::run_matmul(Context& context, const Step& step, StepState& state, Tensors arguments,

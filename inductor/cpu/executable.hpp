@@ -35,6 +35,7 @@ class CpuExecutable final : public Executable {
         const Code* code = nullptr;
         std::vector<int64_t> params;
         std::vector<void*> pointers;
+        std::vector<int64_t> slots;  // of a kernel that is run in pieces
         int64_t count = 1;  // points of the outermost loop
         int64_t grain = 1;  // of them, below which a second thread does not pay
         std::optional<MatmulShape> matmul;
@@ -52,6 +53,7 @@ class CpuExecutable final : public Executable {
     void fit_kernel(const Step& step, StepState& state);
     void allocate(tensor::Context& context, std::span<tensor::Tensor> results);
     void run_kernel(const tensor::Context& context, const Step& step, StepState& state, ErrorWord& error);
+    void run_pieces(const tensor::Context& context, const Step& step, StepState& state, ErrorWord& error);
     void run_matmul(tensor::Context& context, const Step& step, StepState& state, tensor::Tensors arguments,
                     std::span<tensor::Tensor> results);
     void run_operator(tensor::Context& context, const Step& step, StepState& state, tensor::Tensors arguments,
