@@ -7,8 +7,6 @@
 
 namespace talc::autograd {
 
-using tensor::fail;
-
 OpNode::OpNode(Context& context, tensor::Op op, tensor::Attrs attrs, std::vector<TensorMeta> operand_metas,
                std::vector<Edge> operand_edges, std::vector<TensorMeta> result_metas)
     : op_(op), attrs_(std::move(attrs)), operands_(std::move(operand_metas)) {
@@ -44,12 +42,7 @@ void OpNode::save_results(Tensors values) {
 }
 
 std::vector<Tensor> OpNode::backward(Context& context, std::span<const Tensor> gradients, bool keep) {
-    if (freed_) {
-        fail("Trying to backward through the graph a second time (or directly access saved tensors after they have "
-             "already been freed). Saved intermediate values of the graph are freed when you call .backward() or "
-             "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if "
-             "you need to access saved tensors after calling backward.");
-    }
+    if (freed_) fail_spent();
     if (!gradients[0]) return std::vector<Tensor>(edges.size());
     TensorEmit emitter(context);
     VjpCall<TensorEmit> call{

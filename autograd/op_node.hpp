@@ -19,6 +19,7 @@ class OpNode final : public GradNode {
 
     std::vector<Tensor> backward(Context& context, std::span<const Tensor> gradients, bool keep) override;
     std::string name() const override;
+    bool spent() const override { return freed_; }
     tensor::Op op() const { return op_; }
 
   private:

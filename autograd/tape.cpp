@@ -388,6 +388,48 @@ void register_hook(const Tensor& tensor, GradHook hook) {
 
 Tensor detach(const Tensor& tensor) { return tensor.detached(); }
 
+void fail_spent() {
+    fail("Trying to backward through the graph a second time (or directly access saved tensors after they have "
+         "already been freed). Saved intermediate values of the graph are freed when you call .backward() or "
+         "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if "
+         "you need to access saved tensors after calling backward.");
+}
+
+bool is_spent(const Tensor& tensor) {
+    std::vector<GradNode*> open;
+    std::vector<GradNode*> seen;
+    Ref<GradNode> first = grad_fn(tensor);
+    if (first) open.push_back(first.get());
+    while (!open.empty()) {
+        GradNode* node = open.back();
+        open.pop_back();
+        if (node->spent()) return true;
+        if (std::find(seen.begin(), seen.end(), node) != seen.end()) continue;
+        seen.push_back(node);
+        for (const Edge& edge : node->edges) {
+            if (edge.node) open.push_back(edge.node.get());
+        }
+    }
+    return false;
+}
+
+namespace {
+
+class SpentNode final : public GradNode {
+  public:
+    explicit SpentNode(std::string name) : name_(std::move(name)) {}
+    std::vector<Tensor> backward(Context&, std::span<const Tensor>, bool) override { fail_spent(); }
+    std::string name() const override { return name_; }
+    bool spent() const override { return true; }
+
+  private:
+    std::string name_;
+};
+
+}  // namespace
+
+Ref<GradNode> spent_node(std::string name) { return tensor::make_counted<SpentNode>(std::move(name)); }
+
 void attach(Context& context, const Ref<GradNode>& node, std::span<Tensor> results) {
     node->number(context);
     if (node->results.empty()) node->results = metas_of(results);

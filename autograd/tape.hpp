@@ -52,6 +52,8 @@ class GradNode : public tensor::Counted {
     virtual std::vector<Tensor> backward(Context& context, std::span<const Tensor> gradients, bool keep) = 0;
     // As PyTorch names it: AddBackward0.
     virtual std::string name() const = 0;
+    // A backward pass has been through it and what it had saved is gone.
+    virtual bool spent() const { return false; }
 
     std::vector<Edge> edges;          // one for each operand
     std::vector<TensorMeta> results;  // shapes for zero gradients and checks
@@ -137,6 +139,12 @@ void retain_grad(const Tensor& tensor);
 void register_hook(const Tensor& tensor, GradHook hook);
 // Same values and storage, no gradient.
 Tensor detach(const Tensor& tensor);
+
+// A backward pass has been through the tensor's history, or a part of it.
+bool is_spent(const Tensor& tensor);
+[[noreturn]] void fail_spent();
+// A place on the tape that a backward pass has already been through.
+Ref<GradNode> spent_node(std::string name);
 
 // Gives fresh results of a custom node (a compiled fragment, a user's gradient) their place on the tape.
 void attach(Context& context, const Ref<GradNode>& node, std::span<Tensor> results);

@@ -1,6 +1,8 @@
 // The public API: wires the rooms together.
 #include "stdlib/engine.hpp"
 
+#include "inductor/backend.hpp"
+
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -53,17 +55,6 @@ std::shared_ptr<const Source> make_source(std::string_view code, const std::stri
     return std::make_shared<const Source>(name, std::string(code));
 }
 
-bool has_channel(std::string_view channels, std::string_view wanted) {
-    while (!channels.empty()) {
-        size_t end = channels.find(',');
-        std::string_view channel = channels.substr(0, end);
-        if (channel.starts_with('+')) channel.remove_prefix(1);
-        if (channel == wanted) return true;
-        if (end == std::string_view::npos) break;
-        channels.remove_prefix(end + 1);
-    }
-    return false;
-}
 
 }  // namespace
 
@@ -84,10 +75,16 @@ bool read_source(const std::string& path, std::string& text) {
 
 // ---- State ----------------------------------------------------------------------------------------
 
+
 Engine::State::State(Options given)
     : options(std::move(given)), vm(stdlib::builtin_table(), make_limits(options.limits), make_host(options)) {
     vm.heap.set_stress(options.stress_collector);
     vm.verify_code = options.verify_code;
+    const char* wanted = std::getenv("TALC_JIT");
+    jit = std::make_unique<jit::Jit>(vm, &inductor::cpu_backend());
+    jit->enabled = !wanted || wanted != std::string_view("off");
+    jit->warn = [this](const std::string& text) { stdlib::Streams::of(vm).write_err(vm, "warning: " + text + "\n"); };
+    stdlib::set_jit_log(vm, options.logs);
 }
 
 Result Engine::State::failure(Ref exception) {
@@ -120,7 +117,7 @@ Result Engine::State::run(std::shared_ptr<const Source> source, bool interactive
         lang::compile(source, interactive ? lang::CompileMode::Interactive : lang::CompileMode::Module);
     if (compiled.error) return compile_failure(*compiled.error, *source);
     std::shared_ptr<const lang::Code> code = std::move(compiled.code);
-    if (has_channel(options.logs, "bytecode")) {
+    if (stdlib::has_channel(options.logs, "bytecode")) {
         std::string listing = lang::disassemble(*code);
         stdlib::Streams::of(vm).write_err(vm, listing);
     }

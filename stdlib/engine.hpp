@@ -1,5 +1,6 @@
 #pragma once
 // The engine's inside, for the rooms behind the public header.
+#include "jit/jit.hpp"
 #include "lang/syntax_error.hpp"
 #include "talc/talc.hpp"
 #include "vm/vm.hpp"
@@ -17,6 +18,7 @@ struct Engine::State {
 
     Options options;
     vm::Vm vm;
+    std::unique_ptr<jit::Jit> jit;  // null: switched off
 };
 
 namespace detail {

@@ -1,5 +1,6 @@
 // What a program can ask a tensor: metadata, its values, other dtypes and devices.
 #include "autograd/indexing.hpp"
+#include "stdlib/builtins.hpp"
 #include "stdlib/tensor_support.hpp"
 #include "tensor/factory.hpp"
 
@@ -231,6 +232,7 @@ Ref get_default_dtype(Vm& vm, const Args&) { return dtype_value(vm, vm.tensors.d
 
 // The builtin names of dtypes.
 Ref make_builtin_value(Vm& vm, std::string_view name) {
+    if (name == "jit") return make_jit_value(vm);
     std::optional<DType> dtype = tensor::dtype_named(name);
     return dtype && *dtype != DType::Bool ? dtype_value(vm, *dtype) : Ref();
 }

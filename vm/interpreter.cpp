@@ -239,6 +239,10 @@ Ref Vm::run(bool raising) {
                 switch (outcome) {
                     case Traced::no: break;
                     case Traced::moved: LOAD_FRAME; NEXT;
+                    case Traced::plainly:
+                        LOAD_FRAME;
+                        ins = plain(*pc++);
+                        goto* labels[static_cast<uint16_t>(ins.op)];
                     case Traced::returned:
                         LOAD_FRAME;
                         returned = given;

@@ -27,6 +27,7 @@ Ptr<Set> make_set(Vm& vm, bool frozen = false);
 Ptr<Range> make_range(Vm& vm, int64_t start, int64_t stop, int64_t step);
 Ptr<Slice> make_slice(Vm& vm, Value start, Value stop, Value step);
 Ptr<Cell> make_cell(Vm& vm, Value value);
+Ref copy_function(Vm& vm, Function* function, Code* code);     // with other code of the same definition
 Ptr<BoundMethod> make_bound_method(Vm& vm, Value function, Value self);
 Ptr<Native> make_native(Vm& vm, const NativeRow* row, Class* owner);
 Ptr<Iterator> make_iterator(Vm& vm, Class* cls, std::unique_ptr<IteratorState> state);  // cls: what type() shows

@@ -232,6 +232,29 @@ Ref Steps::make_function(Vm& vm, Frame& frame, Code* code, Value* registers, uns
     return Ref::steal(Value::object(function));
 }
 
+Ref copy_function(Vm& vm, Function* function, Code* code) {
+    auto* copy = vm.heap.make<Function>(Kind::Function, vm.classes.function, sizeof(Function) + slots_bytes(vm.classes.function));
+    auto shared = [](auto* object) {
+        if (object) object->refs++;
+        return object;
+    };
+    copy->code = shared(code);
+    copy->name = shared(function->name);
+    copy->qualname = shared(function->qualname);
+    init_slots(copy);
+    size_t captures = code->plain->captures.size();
+    if (captures) {
+        copy->closure = static_cast<Cell**>(vm.heap.allocate(captures * sizeof(Cell*)));
+        for (size_t i = 0; i < captures; i++) copy->closure[i] = shared(function->closure[i]);
+    }
+    copy->defaults = shared(function->defaults);
+    copy->keyword_defaults = shared(function->keyword_defaults);
+    copy->annotations = shared(function->annotations);
+    copy->doc = Ref(function->doc).release();
+    vm.heap.track(copy);
+    return Ref::steal(Value::object(copy));
+}
+
 Ref Steps::make_generator(Vm& vm, Function* function, const Value* args, size_t count, Str* const* names, size_t nkeywords) {
     Code* code = function->code;
     auto* registers = static_cast<Value*>(vm.heap.allocate(code->nregs * sizeof(Value)));

@@ -56,6 +56,7 @@ struct Names {
 enum class Traced : uint8_t {
     no,        // nothing: the instruction that stood there runs
     moved,     // frames have changed: go on with the innermost one
+    plainly,   // the same, but its next instruction runs as it stood before any TRACE
     returned,  // the innermost frame returns the value given
     raised,    // frames have changed and the exception that is set is raised at the innermost one's last instruction
 };

@@ -1,0 +1,182 @@
+#include "jit/fragment.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "autograd/graph_backward.hpp"
+#include "autograd/tape.hpp"
+#include "graph/rewrite.hpp"
+#include "jit/evaluate.hpp"
+#include "jit/fragment_grad.hpp"
+#include "tensor/error.hpp"
+#include "tensor/factory.hpp"
+#include "vm/tensor.hpp"
+
+namespace talc::jit {
+
+using tensor::Tensor;
+
+Tensor fragment_input(Vm& vm, const Fragment& fragment, size_t input, const Segment& segment, const Value* slots) {
+    const Fragment::Input& from = fragment.inputs[input];
+    Value value = from.slot < 0 ? segment.constants[static_cast<size_t>(~from.slot)].get() : slots[from.slot];
+    if (from.number) return tensor::number(vm.tensors, *vm::scalar_of(vm, value));
+    return vm::tensor_of(value);
+}
+
+void fulfil(Value object, const Tensor& value) {
+    tensor::TensorImpl* to = vm::tensor_of(object).impl();
+    tensor::TensorImpl* from = value.impl();
+    if (to == from) return;
+    to->storage = from->storage;
+    to->sizes = from->sizes;
+    to->strides = from->strides;
+    to->offset = from->offset;
+    to->numel = from->numel;
+    to->contiguous = from->contiguous;
+    to->requires_grad = from->requires_grad;
+    to->layout.store(nullptr, std::memory_order_relaxed);
+    if (from->autograd) to->autograd = std::move(from->autograd);
+}
+
+void forsake(Value object) {
+    tensor::TensorImpl* impl = vm::tensor_of(object).impl();
+    if (impl->storage->bytes() != 0 || impl->numel == 0) return;
+    impl->sizes = {0};
+    impl->strides = {1};
+    impl->numel = 0;
+    impl->contiguous = true;
+    impl->layout.store(nullptr, std::memory_order_relaxed);
+}
+
+Ref promise(Vm& vm, const TensorGuard& like) {
+    static const tensor::Ref<tensor::Storage> nothing =
+        tensor::Storage::wrap(nullptr, 0, tensor::Device{}, true, [] {});
+    Tensor tensor(nothing, like.layout->dtype, like.sizes, like.strides, 0);
+    tensor.set_requires_grad(like.layout->requires_grad);
+    return vm::wrap(vm, tensor);
+}
+
+Tensor view_of(tensor::Context& context, const TensorInfo& info, Tensor root) {
+    autograd::GradMode mode(context, info.requires_grad);
+    for (const ViewStep& step : info.steps) root = autograd::apply(context, step.op, std::span(&root, 1), step.attrs);
+    return root;
+}
+
+void prepare_fragment(Vm& vm, Fragment& fragment, const Options& options, inductor::Backend* native) {
+    (void)vm;
+    if (options.backend == "eager") return;
+    fragment.gradient = make_gradient(fragment);
+    if (options.backend != "inductor" || !native) return;
+    std::vector<graph::Value> outputs;
+    inductor::FragmentSpec spec;
+    for (size_t i = 0; i < fragment.outputs.size(); ++i) {
+        outputs.push_back(fragment.outputs[i].value);
+        spec.orders.push_back(fragment.outputs[i].order);
+        if (!fragment.outputs[i].write_back) continue;
+        for (size_t input = 0; input < fragment.inputs.size(); ++input) {
+            if (!fragment.inputs[input].number && fragment.inputs[input].slot == fragment.outputs[i].slot) {
+                spec.writes.push_back({static_cast<uint32_t>(i), static_cast<uint32_t>(input)});
+            }
+        }
+    }
+    if (fragment.gradient) {
+        for (graph::Value saved : fragment.gradient->saved) {
+            outputs.push_back(saved);
+            spec.orders.emplace_back();
+        }
+    }
+    fragment.graph.set_outputs(std::move(outputs));
+    spec.graph = &fragment.graph;
+    spec.layouts = fragment.layouts;
+    spec.name = "fragment";
+    auto started = std::chrono::steady_clock::now();
+    try {
+        fragment.code = native->compile(spec);
+    } catch (const tensor::Error& error) {
+        fragment.failure = error.what();
+    }
+    fragment.compile_ms =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - started).count();
+}
+
+void launch(Vm& vm, const Segment& segment, size_t index, Value* slots, uint64_t& launches) {
+    Fragment& fragment = *segment.fragments[index];
+    std::vector<Tensor> results;
+    tensor::Observer* observer = std::exchange(vm.tensors.observer, nullptr);
+    struct Restore {
+        Vm& vm;
+        tensor::Observer* observer;
+        ~Restore() { vm.tensors.observer = observer; }
+    } restore{vm, observer};
+    bool written = false;
+    std::vector<Tensor> arguments;
+    arguments.reserve(fragment.inputs.size());
+    for (size_t i = 0; i < fragment.inputs.size(); ++i) {
+        arguments.push_back(fragment_input(vm, fragment, i, segment, slots));
+    }
+    size_t saved = fragment.gradient ? fragment.gradient->saved.size() : 0;
+    if (fragment.code) {
+        results.resize(fragment.outputs.size() + saved);
+        fragment.code->run(vm.tensors, arguments, results);
+        launches += fragment.code->launches();
+        written = true;
+    } else {
+        std::vector<graph::Value> wanted;
+        for (const Fragment::Output& output : fragment.outputs) wanted.push_back(output.value);
+        if (fragment.gradient) wanted.insert(wanted.end(), fragment.gradient->saved.begin(), fragment.gradient->saved.end());
+        results = evaluate(vm.tensors, fragment, wanted, [&](size_t i) { return arguments[i]; }, !fragment.gradient);
+        launches++;
+    }
+    std::vector<Tensor> kept(results.begin() + static_cast<int64_t>(fragment.outputs.size()), results.end());
+    auto place = [&](const Fragment::Output& output, const Tensor& value) {
+        if (output.promised) {
+            fulfil(slots[output.slot], value);
+        } else {
+            vm::Ref object = vm::wrap(vm, value);
+            vm::decref(std::exchange(slots[output.slot], object.release()));
+        }
+    };
+    std::vector<Tensor> taped;
+    std::vector<size_t> taped_outputs;
+    for (size_t i = 0; i < fragment.outputs.size(); ++i) {
+        const Fragment::Output& output = fragment.outputs[i];
+        if (output.write_back) {
+            if (written) {
+                vm::tensor_of(slots[output.slot]).storage().bump_version();
+                continue;
+            }
+            autograd::GradMode mode(vm.tensors, false);
+            autograd::copy_into(vm.tensors, results[i], vm::tensor_of(slots[output.slot]));
+            continue;
+        }
+        Tensor value = results[i];
+        // Memory of its own: an output that is an input, or shares memory with another.
+        bool shared = value.impl()->ref_count() > 2 || value.storage().ref_count() > 1;
+        if (shared) value = autograd::apply(vm.tensors, tensor::Op::Clone, std::span(&value, 1));
+        if (!output.requires_grad && value.requires_grad()) value = value.detached();
+        if (fragment.gradient && output.requires_grad && !output.spent) {
+            taped.push_back(value);
+            taped_outputs.push_back(i);
+            continue;
+        }
+        if (output.requires_grad && output.spent) {
+            value = value.detached();
+            autograd::attach(vm.tensors, autograd::spent_node(output.grad_name), std::span(&value, 1));
+        }
+        place(output, value);
+    }
+    if (!taped.empty()) {
+        attach_gradient(vm.tensors, segment.fragments[index], arguments, kept, taped);
+        for (size_t k = 0; k < taped.size(); ++k) place(fragment.outputs[taped_outputs[k]], taped[k]);
+    }
+    for (const PendingView& view : fragment.views) {
+        const TensorInfo& info = segment.tensors[view.tensor];
+        int32_t root = -1;
+        for (const Fragment::Output& output : fragment.outputs) {
+            if (output.root == info.root) root = output.slot;
+        }
+        fulfil(slots[view.object], view_of(vm.tensors, info, vm::tensor_of(slots[root])));
+    }
+}
+
+}  // namespace talc::jit

@@ -1,0 +1,23 @@
+#pragma once
+// Fragments: compiled, launched, and their place on the tape.
+#include "jit/trace.hpp"
+
+namespace talc::jit {
+
+// Chooses how the fragment runs. A backend that cannot leaves it to evaluation, and says why.
+void prepare_fragment(Vm& vm, Fragment& fragment, const Options& options, inductor::Backend* native);
+
+// Runs it: inputs from the slots, outputs into them. Fails with a tensor::Error before anything has been written.
+void launch(Vm& vm, const Segment& segment, size_t index, Value* slots, uint64_t& launches);
+
+// An object whose tensor has no memory yet takes over what `value` has.
+void fulfil(Value object, const tensor::Tensor& value);
+// An object that never got its memory becomes an empty tensor: nothing may look at what is not there.
+void forsake(Value object);
+// The tensor of a view, from that of its root.
+tensor::Tensor view_of(tensor::Context& context, const TensorInfo& info, tensor::Tensor root);
+tensor::Tensor fragment_input(Vm& vm, const Fragment& fragment, size_t input, const Segment& segment, const Value* slots);
+// A tensor object without memory.
+Ref promise(Vm& vm, const TensorGuard& like);
+
+}  // namespace talc::jit

@@ -1,0 +1,212 @@
+#include "jit/fragment_grad.hpp"
+
+#include <map>
+
+#include "autograd/backward.hpp"
+#include "autograd/graph_backward.hpp"
+#include "autograd/tape.hpp"
+#include "jit/evaluate.hpp"
+#include "tensor/error.hpp"
+
+namespace talc::jit {
+
+using graph::Value;
+using tensor::Op;
+using tensor::Tensor;
+
+namespace {
+
+// The same node in another graph, which has its operands.
+Value copy_node(const graph::Node& node, graph::Graph& to, const std::map<uint32_t, Value>& copies) {
+    switch (node.op) {
+        case Op::Input: return to.input(node.type());
+        case Op::Constant: return to.constant(node.constant);
+        case Op::Output: return to.output(copies.at(node.inputs[0]->id), node.attrs.which);
+        default: {
+            std::vector<Value> operands;
+            for (Value operand : node.inputs) operands.push_back(copies.at(operand->id));
+            return to.add(node.op, operands, node.attrs);
+        }
+    }
+}
+
+}  // namespace
+
+std::unique_ptr<FragmentGradient> make_gradient(const Fragment& fragment) {
+    // On a copy: the forward graph stays as it is.
+    graph::Graph graph(fragment.graph.default_float());
+    std::map<uint32_t, Value> joint;
+    std::map<uint32_t, Value> original;
+    for (const graph::Node& node : fragment.graph.nodes()) {
+        Value copy = copy_node(node, graph, joint);
+        joint[node.id] = copy;
+        original[copy->id] = &node;
+    }
+    auto made = std::make_unique<FragmentGradient>(graph.default_float());
+    std::vector<Value> roots, inputs;
+    for (uint32_t i = 0; i < fragment.outputs.size(); ++i) {
+        const Fragment::Output& output = fragment.outputs[i];
+        if (!output.requires_grad || output.spent) continue;
+        made->roots.push_back(i);
+        roots.push_back(joint.at(output.value->id));
+    }
+    if (roots.empty()) return nullptr;
+    for (uint32_t i = 0; i < fragment.inputs.size(); ++i) {
+        if (!fragment.layouts[i]->requires_grad) continue;
+        made->inputs.push_back(i);
+        inputs.push_back(graph.inputs()[i]);
+    }
+    // The gradient is written behind the forward graph; what it uses of that becomes its inputs.
+    const size_t forward = graph.size();
+    const size_t arguments = fragment.inputs.size();
+    std::vector<Value> seeds;
+    for (Value root : roots) seeds.push_back(graph.input(root->type()));
+    std::vector<Value> gradients = autograd::graph_gradients(graph, roots, seeds, inputs);
+    std::map<uint32_t, Value> copies;
+    std::vector<Value> open;
+    for (Value gradient : gradients) {
+        if (gradient) open.push_back(gradient);
+    }
+    std::vector<bool> needed(graph.size(), false);
+    while (!open.empty()) {
+        Value node = open.back();
+        open.pop_back();
+        if (needed[node->id]) continue;
+        needed[node->id] = true;
+        bool leaf = node->op == Op::Input || (node->id < forward && !node->inputs.empty());
+        if (!leaf) {
+            for (Value operand : node->inputs) open.push_back(operand);
+        }
+    }
+    for (const graph::Node& node : graph.nodes()) {
+        if (!needed[node.id]) continue;
+        if (node.op == Op::Input) {
+            auto which = static_cast<uint32_t>(node.attrs.which);
+            bool seed = which >= arguments;
+            made->leaves.push_back({seed ? FragmentGradient::Leaf::Seed : FragmentGradient::Leaf::Argument,
+                                    seed ? static_cast<uint32_t>(which - arguments) : which});
+            copies[node.id] = made->backward.graph.input(node.type());
+        } else if (node.id < forward && !node.inputs.empty()) {
+            made->leaves.push_back({FragmentGradient::Leaf::Saved, static_cast<uint32_t>(made->saved.size())});
+            made->saved.push_back(original.at(node.id));
+            copies[node.id] = made->backward.graph.input(node.type());
+        } else {
+            copies[node.id] = copy_node(node, made->backward.graph, copies);
+        }
+    }
+    for (Value gradient : gradients) made->gradients.push_back(gradient ? copies.at(gradient->id) : nullptr);
+    return made;
+}
+
+namespace {
+
+class FragmentNode final : public autograd::GradNode {
+  public:
+    FragmentNode(std::shared_ptr<Fragment> fragment, std::span<const Tensor> arguments, std::span<const Tensor> saved)
+        : fragment_(std::move(fragment)), saved_(saved.begin(), saved.end()) {
+        for (const Tensor& argument : arguments) arguments_.emplace_back(argument, autograd::edge_of(argument));
+        for (uint32_t input : fragment_->gradient->inputs) edges.push_back(autograd::edge_of(arguments[input]));
+    }
+
+    std::vector<Tensor> backward(autograd::Context& context, std::span<const Tensor> gradients, bool keep) override {
+        if (spent_) autograd::fail_spent();
+        std::vector<Tensor> seeds;
+        for (size_t i = 0; i < results.size(); ++i) {
+            if (gradients[i]) {
+                seeds.push_back(gradients[i]);
+                continue;
+            }
+            tensor::Attrs zeros;
+            zeros.sizes = results[i].shape;
+            zeros.value = 0.0;
+            zeros.dtype = results[i].dtype;
+            zeros.device = results[i].device;
+            seeds.push_back(autograd::apply(context, Op::Full, {}, zeros));
+        }
+        std::vector<Tensor> found = context.grad_enabled ? differentiably(context, seeds) : plainly(context, seeds);
+        if (!keep) {
+            spent_ = true;
+            saved_.clear();
+            arguments_.clear();
+        }
+        return found;
+    }
+    std::string name() const override { return "CompiledBackward"; }  // its results have the names that people know
+    bool spent() const override { return spent_; }
+
+  private:
+    std::vector<Tensor> plainly(autograd::Context& context, const std::vector<Tensor>& seeds) {
+        const FragmentGradient& gradient = *fragment_->gradient;
+        auto leaf = [&](size_t i) -> Tensor {
+            const FragmentGradient::Leaf& from = gradient.leaves[i];
+            switch (from.kind) {
+                case FragmentGradient::Leaf::Argument: return arguments_[from.index].unpack();
+                case FragmentGradient::Leaf::Saved: return saved_[from.index];
+                default: return seeds[from.index];
+            }
+        };
+        std::vector<Value> wanted;
+        for (Value value : gradient.gradients) {
+            if (value) wanted.push_back(value);
+        }
+        std::vector<Tensor> computed = evaluate(context, gradient.backward, wanted, leaf, false);
+        std::vector<Tensor> found;
+        size_t next = 0;
+        for (Value value : gradient.gradients) found.push_back(value ? computed[next++] : Tensor());
+        return found;
+    }
+
+    // A gradient that will itself be differentiated: the forward pass again, on the tape.
+    std::vector<Tensor> differentiably(autograd::Context& context, const std::vector<Tensor>& seeds) {
+        const FragmentGradient& gradient = *fragment_->gradient;
+        std::vector<Tensor> arguments;
+        for (const autograd::SavedTensor& saved : arguments_) arguments.push_back(saved.unpack());
+        std::vector<Value> roots;
+        for (uint32_t root : gradient.roots) roots.push_back(fragment_->outputs[root].value);
+        std::vector<Tensor> outputs =
+            evaluate(context, *fragment_, roots, [&](size_t i) { return arguments[i]; }, true);
+        std::vector<Tensor> inputs;
+        for (uint32_t input : gradient.inputs) inputs.push_back(arguments[input]);
+        autograd::BackwardOptions options;
+        options.create_graph = true;
+        options.retain_graph = true;
+        options.allow_unused = true;
+        return autograd::gradients(context, outputs, seeds, inputs, options);
+    }
+
+    std::shared_ptr<Fragment> fragment_;
+    std::vector<autograd::SavedTensor> arguments_;
+    std::vector<Tensor> saved_;
+    bool spent_ = false;
+};
+
+// One result of a fragment, under the name of the operator that made it.
+class ResultNode final : public autograd::GradNode {
+  public:
+    ResultNode(std::string name, autograd::Ref<autograd::GradNode> node, uint32_t result) : name_(std::move(name)) {
+        edges.push_back({std::move(node), result, {}});
+    }
+    std::vector<Tensor> backward(autograd::Context&, std::span<const Tensor> gradients, bool) override {
+        return {gradients[0]};
+    }
+    std::string name() const override { return name_; }
+
+  private:
+    std::string name_;
+};
+
+}  // namespace
+
+void attach_gradient(tensor::Context& context, const std::shared_ptr<Fragment>& fragment, std::span<const Tensor> arguments,
+                     std::span<const Tensor> saved, std::span<Tensor> results) {
+    auto node = tensor::make_counted<FragmentNode>(fragment, arguments, saved);
+    autograd::attach(context, node, results);
+    for (uint32_t i = 0; i < results.size(); ++i) {
+        const Fragment::Output& output = fragment->outputs[fragment->gradient->roots[i]];
+        Tensor one = results[i].detached();
+        autograd::attach(context, tensor::make_counted<ResultNode>(output.grad_name, node, i), std::span(&one, 1));
+        results[i] = one;
+    }
+}
+
+}  // namespace talc::jit

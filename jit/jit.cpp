@@ -1,0 +1,334 @@
+#include "jit/jit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "jit/fragment.hpp"
+#include "vm/shape.hpp"
+#include "vm/tensor.hpp"
+
+namespace talc::jit {
+
+using lang::Op;
+using vm::Kind;
+using vm::Traced;
+
+const char* name_of(TraceOp op) {
+    static const char* const names[] = {
+#define TRACE_OP(name, doc) #name,
+#include "jit/trace_ops.def"
+#undef TRACE_OP
+    };
+    return names[static_cast<size_t>(op)];
+}
+
+namespace {
+
+const char kKey = 0;  // its address names the jit among the engine's extensions
+
+}  // namespace
+
+struct Jit::Hook {
+    static Jit& self(void* context) { return *static_cast<Jit*>(context); }
+    static void instruction(void* context, Vm&, vm::Frame& frame, const lang::Instr* pc) {
+        Jit& jit = self(context);
+        jit.recorder_->instruction(frame, pc);
+        if (jit.recorder_->done()) jit.end_recording();
+    }
+    static void unwind(void* context, Vm&, vm::Frame& frame) {
+        Jit& jit = self(context);
+        jit.recorder_->unwind(frame);
+        if (jit.recorder_->done()) jit.end_recording();
+    }
+    static Traced trace(void* context, Vm&, vm::Frame& frame, uint32_t entry, Ref& result) {
+        return self(context).trace(frame, entry, result);
+    }
+    static void hot(void* context, Vm&, vm::Frame& frame, lang::Instr* header) { self(context).hot(frame, header); }
+};
+
+Jit::Jit(Vm& vm, inductor::Backend* native) : vm_(vm), native_(native) {
+    vm.hooks.context = this;
+    vm.hooks.trace = Hook::trace;
+    vm.hooks.hot = Hook::hot;
+    vm.tensors.observer = &heat;
+    vm.extension[&kKey] = std::shared_ptr<void>(this, [](void*) {});
+}
+
+Jit::~Jit() {
+    reset();
+    vm_.tensors.observer = nullptr;
+    vm_.hooks = vm::Hooks();
+    vm_.extension.erase(&kKey);
+}
+
+Jit* Jit::of(Vm& vm) {
+    auto found = vm.extension.find(&kKey);
+    return found == vm.extension.end() ? nullptr : static_cast<Jit*>(found->second.get());
+}
+
+void Jit::say(std::string_view channel, const std::string& text) {
+    if (log) log(channel, text);
+}
+
+// ---- anchors ----------------------------------------------------------------------------------------------
+
+// A TRACE at that place; gives its entry.
+uint32_t Jit::patch(vm::Code* code, uint32_t pc) {
+    lang::Instr& instr = code->instrs[pc];
+    if (instr.op == Op::TRACE) return static_cast<uint32_t>(instr.bc());
+    auto index = static_cast<uint32_t>(vm_.traced.size());
+    vm_.traced.push_back(instr);
+    vm_.traced.back().op = lang::op_info(instr.op).base;
+    entries_.resize(vm_.traced.size());
+    entries_[index].code = code;
+    entries_[index].pc = pc;
+    instr.op = Op::TRACE;
+    instr.set_bc(static_cast<int32_t>(index));
+    return index;
+}
+
+Anchor& Jit::make_anchor(vm::Code* code, uint32_t pc, Options options, bool forced, std::string name) {
+    auto anchor = std::make_unique<Anchor>();
+    anchor->code = Value::object(code);
+    anchor->pc = pc;
+    anchor->options = std::move(options);
+    anchor->forced = forced;
+    anchor->name = std::move(name);
+    anchors_.push_back(std::move(anchor));
+    return *anchors_.back();
+}
+
+Anchor* Jit::anchor_of(vm::Code* code, uint32_t pc) {
+    for (auto& anchor : anchors_) {
+        if (anchor->code.get().o == code && anchor->pc == pc) return anchor.get();
+    }
+    return nullptr;
+}
+
+Ref Jit::compiled(vm::Function* function, Options options) {
+    vm::Ptr<vm::Code> code = vm_.link(function->code->unit, *function->code->plain, function->code->module);
+    Ref copy = vm::copy_function(vm_, function, code.get());
+    if (code->generator) return copy;
+    Anchor& anchor = make_anchor(code.get(), 0, std::move(options), true, function->qualname->string());
+    entries_[patch(code.get(), 0)].anchor = &anchor;
+    return copy;
+}
+
+void Jit::disable(vm::Function* function) {
+    Anchor* known = anchor_of(function->code, 0);
+    Anchor& anchor = known ? *known : make_anchor(function->code, 0, {}, false, function->qualname->string());
+    anchor.disabled = true;
+}
+
+void Jit::reset() {
+    if (recorder_) end_recording();
+    for (Entry& entry : entries_) entry.segments.clear();
+    for (auto& anchor : anchors_) {
+        anchor->owned.clear();
+        anchor->compiles = 0;
+        anchor->segments = 0;
+        anchor->rounds = 0;
+        anchor->given_up = false;
+        anchor->recompiles.clear();
+    }
+    stats = Stats();
+}
+
+void Jit::give_up(Anchor& anchor, std::string why) {
+    if (anchor.given_up) return;
+    anchor.given_up = true;
+    if (warn) warn(fmt::format("{} is no longer compiled: {}", anchor.name, why));
+}
+
+// ---- recording --------------------------------------------------------------------------------------------
+
+// The frame in which the anchor lies, as far as it is below the innermost one.
+size_t Jit::root_depth_of(const Anchor& anchor) const {
+    size_t depth = vm_.depth();
+    vm::Object* code = anchor.code.get().o;
+    for (size_t d = 0; d < depth; ++d) {
+        const vm::Frame* frame = vm_.frame() - d;
+        if (frame->code == code) return depth - d;
+        if (frame->entry || frame->generator) break;
+    }
+    return depth;
+}
+
+void Jit::begin_recording(Anchor& anchor, size_t root_depth, bool at_anchor) {
+    recorder_ = std::make_unique<Recorder>(*this, vm_, anchor, root_depth, at_anchor);
+    vm_.hooks.instruction = Hook::instruction;
+    vm_.hooks.unwind = Hook::unwind;
+}
+
+void Jit::end_recording() {
+    vm_.hooks.instruction = nullptr;
+    vm_.hooks.unwind = nullptr;
+    recorder_ = nullptr;
+}
+
+bool Jit::has_segment(vm::Frame& frame, uint32_t pc) {
+    const lang::Instr& instr = frame.code->instrs[pc];
+    if (instr.op != Op::TRACE) return false;
+    for (Segment* segment : entries_[static_cast<size_t>(instr.bc())].segments) {
+        if (matches(*segment, vm_, frame)) return true;
+    }
+    return false;
+}
+
+void Jit::recording_broke(Anchor& anchor, const Break& reason) {
+    stats.breaks++;
+    const lang::Code& code = *reason.code->plain;
+    Span span = code.spans[reason.instruction];
+    auto line = code.source->line_of(span.begin);
+    say("graph_breaks", fmt::format("{}: break \"{}\"{} at {}:{}: {}", anchor.name, reason.reason,
+                                    reason.detail.empty() ? "" : " (" + reason.detail + ")", code.source->name(), line,
+                                    code.source->line(line)));
+}
+
+bool Jit::plain_shape(const vm::Shape* shape) const { return shape && !shape->dictionary; }
+
+bool Jit::made_here(const Segment& segment, int32_t slot) const {
+    bool made = false;
+    for (const Instruction& i : segment.code) {
+        if (i.dst == slot && (i.op == TraceOp::NewInstance ||
+                              (i.op == TraceOp::Step && (i.step == Op::BUILD_LIST || i.step == Op::BUILD_DICT ||
+                                                         i.step == Op::BUILD_SET || i.step == Op::MAKE_CELL)))) {
+            made = true;
+        }
+        bool escapes = ((i.op == TraceOp::StoreGlobal || i.op == TraceOp::StoreEntryFree) && (i.a == slot || i.c == slot)) ||
+                       (i.op == TraceOp::StoreAttr && i.b == slot);
+        for (uint32_t k = 0; k < i.count; ++k) {
+            if (segment.operands[i.first + k] != slot) continue;
+            bool receiver = k == 0 && (i.op == TraceOp::CallNative || i.step == Op::LIST_APPEND || i.step == Op::STORE_INDEX ||
+                                       i.step == Op::DICT_SET || i.step == Op::INDEX || i.step == Op::INDEX_K);
+            escapes = escapes || !receiver;
+        }
+        if (escapes) return false;
+    }
+    return made;
+}
+
+void Jit::add_segment(std::unique_ptr<Segment> segment, bool at_anchor) {
+    Anchor& anchor = *segment->anchor;
+    segment->number = segment_count_++;
+    compile(*segment);
+    stats.segments++;
+    anchor.segments++;
+    for (auto& fragment : segment->fragments) stats.fragments += fragment->launched ? 1 : 0;
+    if (at_anchor) {
+        stats.compiles++;
+        anchor.compiles++;
+        if (anchor.compiles == 1) stats.traces++;
+    } else {
+        stats.side_traces++;
+    }
+    uint32_t entry = patch(segment->entry[0].code, segment->entry[0].pc);
+    entries_[entry].segments.insert(entries_[entry].segments.begin(), segment.get());
+    anchor.owned.push_back(std::move(segment));
+}
+
+void Jit::compile(Segment& segment) {
+    for (auto& fragment : segment.fragments) {
+        if (!fragment->launched) continue;
+        prepare_fragment(vm_, *fragment, segment.anchor->options, native_);
+    }
+}
+
+// ---- running ----------------------------------------------------------------------------------------------
+
+void Jit::hot(vm::Frame& frame, lang::Instr* header) {
+    if (!enabled || recorder_ || frame.generator) return;
+    if (header->op == Op::TRACE) return;
+    // A compiled function's loops are its own affair.
+    if (Anchor* whole = anchor_of(frame.code, 0); whole && ((whole->forced && !whole->given_up) || whole->disabled)) return;
+    auto pc = static_cast<uint32_t>(header - frame.code->instrs);
+    bool function = pc == 0 && frame.pc == frame.code->instrs;
+    Anchor* anchor = anchor_of(frame.code, pc);
+    if (!anchor) {
+        auto line = frame.code->plain->source->line_of(frame.code->plain->spans[pc].begin);
+        std::string name = function ? frame.code->qualname->string()
+                                    : fmt::format("the loop at {}:{}", frame.code->plain->source->name(), line);
+        anchor = &make_anchor(frame.code, pc, {}, false, std::move(name));
+    }
+    if (anchor->disabled || ++anchor->rounds < params_.warm_rounds) return;
+    entries_[patch(frame.code, pc)].anchor = anchor;
+}
+
+Traced Jit::trace(vm::Frame& at, uint32_t index, Ref& result) {
+    if (recorder_) return Traced::no;
+    vm::Frame* frame = &at;
+    bool moved = false;
+    for (;;) {
+        Entry& entry = entries_[index];
+        Outcome outcome;
+        bool tried = false;
+        for (size_t k = 0; k < entry.segments.size(); ++k) {
+            Segment* segment = entry.segments[k];
+            if (!matches(*segment, vm_, *frame)) continue;
+            tried = true;
+            outcome = run_segment(*this, vm_, *segment, last_failure_);
+            if (outcome.traced != Traced::no) {
+                // Next time this one first.
+                auto& list = entries_[index].segments;
+                if (k > 0 && k < list.size() && list[k] == segment) std::rotate(list.begin(), list.begin() + static_cast<int64_t>(k), list.begin() + static_cast<int64_t>(k) + 1);
+                break;
+            }
+        }
+        if (outcome.traced == Traced::no) {
+            Anchor* anchor = entries_[index].anchor;
+            if (tried && anchor && anchor->pc != 0 && outcome.rounds) return moved ? Traced::plainly : Traced::no;  // the loop is over
+            if (tried) stats.guard_failures++;
+            if (tried && !anchor) {
+                // A later stretch of an anchor's code, with other types.
+                Anchor& owner = *entries_[index].segments[0]->anchor;
+                if (entries_[index].segments.size() < params_.max_variants && owner.segments < params_.max_segments &&
+                    !owner.given_up) {
+                    begin_recording(owner, root_depth_of(owner), false);
+                    return moved ? Traced::moved : Traced::no;
+                }
+            }
+            if (!anchor || anchor->given_up || anchor->disabled || (!anchor->forced && !enabled)) {
+                return moved ? Traced::plainly : Traced::no;
+            }
+            if (tried) {
+                if (anchor->compiles > params_.max_recompiles) {
+                    give_up(*anchor, fmt::format("{} recompiles; the last because {}", anchor->compiles - 1, last_failure_));
+                    return moved ? Traced::plainly : Traced::no;
+                }
+                stats.recompiles++;
+                anchor->recompiles.push_back(last_failure_);
+                say("recompiles", fmt::format("{} is compiled again: {}", anchor->name, last_failure_));
+            } else if (anchor->rounds++ > params_.max_recompiles + params_.warm_rounds && anchor->compiles == 0) {
+                anchor->given_up = true;  // nothing of it could be recorded
+                return moved ? Traced::plainly : Traced::no;
+            }
+            begin_recording(*anchor, vm_.depth(), true);
+            return moved ? Traced::moved : Traced::no;
+        }
+        moved = true;
+        result = std::move(outcome.result);
+        if (outcome.traced != Traced::moved || outcome.failed) return outcome.failed ? Traced::plainly : outcome.traced;
+        frame = vm_.frame();
+        const lang::Instr& next = *frame->pc;
+        if (next.op == Op::TRACE) {
+            auto following = static_cast<uint32_t>(next.bc());
+            if (!entries_[following].segments.empty()) {
+                index = following;
+                continue;
+            }
+        }
+        // A way out that is taken often is recorded from there.
+        Anchor& anchor = *outcome.left->anchor;
+        if (outcome.snapshot && ++outcome.snapshot->count >= params_.hot_exit && !outcome.snapshot->blocked &&
+            anchor.segments < params_.max_segments && !anchor.given_up) {
+            outcome.snapshot->blocked = true;
+            stats.side_exits++;
+            begin_recording(anchor, root_depth_of(anchor), false);
+        }
+        return Traced::moved;
+    }
+}
+
+}  // namespace talc::jit

@@ -1,0 +1,502 @@
+// The recorder's view of tensors: memory (roots), views of it, and the graph of what is computed.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "autograd/builder.hpp"
+#include "autograd/emit.hpp"
+#include "autograd/view_steps.hpp"
+#include "jit/jit.hpp"
+#include "jit/recorder.hpp"
+#include "tensor/error.hpp"
+#include "tensor/factory.hpp"
+#include "vm/tensor.hpp"
+
+namespace talc::jit {
+
+using tensor::Op;
+using tensor::Tensor;
+
+namespace {
+
+bool same_geometry(const Tensor& a, const Tensor& b) {
+    return a.dtype() == b.dtype() && a.offset() == b.offset() && a.sizes() == b.sizes() &&
+           (a.strides() == b.strides() || a.numel() <= 1);
+}
+
+// Dims from the slowest to the fastest in memory; empty for row-major.
+tensor::Dims order_of(const Tensor& tensor) {
+    if (tensor.is_contiguous()) return {};
+    tensor::Dims order(static_cast<size_t>(tensor.rank()), 0);
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int64_t a, int64_t b) { return tensor.stride(a) > tensor.stride(b); });
+    return order;
+}
+
+}  // namespace
+
+void Recorder::refuse(std::string_view reason, std::string detail) {
+    if (current_.refused) return;
+    current_.refused = std::string(reason);
+    current_.refused_detail = std::move(detail);
+}
+
+Fragment& Recorder::fragment() {
+    if (fragment_ < 0) {
+        segment_->fragments.push_back(std::make_shared<Fragment>(vm_.tensors.default_float));
+        fragment_ = static_cast<int32_t>(segment_->fragments.size() - 1);
+        number_values_.clear();
+        Fragment& made = *segment_->fragments.back();
+        made.graph.set_span(top().code->plain->spans[current_.at]);
+        made.line = static_cast<int>(top().code->plain->source->line_of(top().code->plain->spans[current_.at].begin));
+    }
+    return *segment_->fragments[static_cast<size_t>(fragment_)];
+}
+
+uint32_t Recorder::add_root(Root root) {
+    auto index = static_cast<uint32_t>(roots_.size());
+    if (root.tensor) by_storage_[&root.tensor.storage()] = index;
+    roots_.push_back(std::move(root));
+    return index;
+}
+
+uint32_t Recorder::add_tensor(TensorState state) {
+    tensors_.push_back(std::move(state));
+    return static_cast<uint32_t>(tensors_.size() - 1);
+}
+
+void Recorder::save_root(uint32_t root) { current_.old_roots.emplace_back(root, roots_[root]); }
+
+// A tensor that was seen: the same object, or one with the same memory and geometry.
+std::optional<uint32_t> Recorder::known_tensor(const Tensor& tensor) {
+    auto found = by_storage_.find(&tensor.storage());
+    if (found == by_storage_.end()) return std::nullopt;
+    std::optional<uint32_t> like;
+    for (uint32_t i = 0; i < tensors_.size(); ++i) {
+        if (tensors_[i].info.root != found->second) continue;
+        if (tensors_[i].tensor.is(tensor)) return i;
+        if (!like && same_geometry(tensors_[i].tensor, tensor)) like = i;
+    }
+    return like;
+}
+
+std::optional<uint32_t> Recorder::find_tensor(const Tensor& tensor) {
+    if (auto known = known_tensor(tensor)) return known;
+    // The gradient that a known leaf has had from before.
+    for (uint32_t i = 0; i < tensors_.size(); ++i) {
+        Tensor leaf = tensors_[i].tensor;
+        if (!leaf || !leaf.autograd_meta() || !autograd::grad_of(leaf).is(tensor)) continue;
+        if (grads_.contains(leaf.impl())) return std::nullopt;
+        int32_t object = object_of(i);
+        Ref actual = vm::wrap(vm_, tensor);
+        int32_t slot = new_slot(actual);
+        int32_t snapshot = snapshot_before();
+        Instruction& load = emit(TraceOp::LoadGrad);
+        load.dst = slot;
+        load.a = object;
+        load.snapshot = snapshot;
+        Source source = take_in(tensor, slot, snapshot, "a gradient");
+        grads_[leaf.impl()] = source;
+        return static_cast<uint32_t>(source.index);
+    }
+    return std::nullopt;
+}
+
+// A tensor that came from outside, in slot `slot`.
+Source Recorder::take_in(const Tensor& tensor, int32_t slot, int32_t snapshot, std::string what) {
+    Instruction& guard = emit(TraceOp::GuardTensor);
+    segment_->guards.push_back({tensor.layout_class(), tensor.sizes(), {}});
+    guard.pointer = &segment_->guards.back();
+    guard.a = slot;
+    guard.snapshot = snapshot;
+    if (segment_->snapshots[static_cast<size_t>(snapshot)].what.empty()) {
+        segment_->snapshots[static_cast<size_t>(snapshot)].what = std::move(what);
+    }
+    if (auto known = known_tensor(tensor)) {
+        TensorState& state = tensors_[*known];
+        if (state.tensor.is(tensor) && state.info.object >= 0) {
+            Instruction& same = emit(TraceOp::GuardSame);
+            same.a = slot;
+            same.b = state.info.object;
+            same.snapshot = snapshot;
+            return {Source::Tensor, static_cast<int32_t>(*known)};
+        }
+    }
+    auto found = by_storage_.find(&tensor.storage());
+    if (found != by_storage_.end()) {
+        refuse("aliased", "two tensors share memory");
+    } else {
+        for (const Root& root : roots_) {
+            if (root.number || !root.dirty || root.object < 0) continue;
+            Instruction& apart = emit(TraceOp::GuardApart);
+            apart.a = slot;
+            apart.b = root.object;
+            apart.snapshot = snapshot;
+        }
+    }
+    Root root;
+    root.tensor = tensor;
+    root.object = slot;
+    root.in_memory = true;
+    uint32_t index = add_root(std::move(root));
+    TensorState state;
+    state.info.root = index;
+    state.info.object = slot;
+    state.tensor = tensor;
+    return {Source::Tensor, static_cast<int32_t>(add_tensor(std::move(state)))};
+}
+
+// The root's value now, in the graph of the current fragment.
+graph::Value Recorder::root_value(uint32_t index) {
+    Fragment& now = fragment();
+    Root& root = roots_[index];
+    if (root.fragment == fragment_ && root.value) return root.value;
+    if (root.number) {
+        if (root.object < 0) {
+            int32_t constant_index = ~root.object;
+            Value value = segment_->constants[static_cast<size_t>(constant_index)];
+            root.value = now.graph.number(*vm::scalar_of(vm_, value));
+        } else if (auto known = number_values_.find(root.object); known != number_values_.end()) {
+            root.value = known->second;
+        } else {
+            graph::TensorType type;
+            type.dtype = root.tensor.dtype();
+            type.weak = true;
+            root.value = now.graph.input(type);
+            now.inputs.push_back({root.object, true});
+            now.layouts.push_back(root.tensor.layout_class());
+            number_values_[root.object] = root.value;
+        }
+        root.fragment = fragment_;
+        return root.value;
+    }
+    int32_t object = root_object(index);
+    root.value = now.graph.input(graph::type_of(root.tensor));
+    root.fragment = fragment_;
+    now.inputs.push_back({object, false});
+    now.layouts.push_back(root.tensor.layout_class());
+    return root.value;
+}
+
+graph::Value Recorder::tensor_value(uint32_t index) {
+    TensorState& state = tensors_[index];
+    graph::Value value = root_value(state.info.root);
+    const Root& root = roots_[state.info.root];
+    if (state.info.steps.empty()) return value;
+    if (state.fragment == fragment_ && state.version == root.version && state.value) return state.value;
+    for (const ViewStep& step : state.info.steps) {
+        graph::Value inputs[] = {value};
+        value = fragment().graph.add(step.op, inputs, graph::symbolic(step.attrs));
+    }
+    state.value = value;
+    state.fragment = fragment_;
+    state.version = root.version;
+    return value;
+}
+
+graph::Value Recorder::operand_value(const Tensor& tensor) {
+    if (auto known = find_tensor(tensor)) return tensor_value(*known);
+    if (tensor.is_weak()) {  // a number that C++ code wrote
+        return fragment().graph.number(tensor::item(tensor));
+    }
+    return nullptr;
+}
+
+void Recorder::note_node(graph::Value value, bool with_grad) {
+    Fragment& now = fragment();
+    if (now.with_grad.size() < now.graph.size()) now.with_grad.resize(now.graph.size(), false);
+    if (with_grad) now.with_grad[value->id] = true;
+    if (tensor::info(value->op).may_raise) now.may_raise = true;
+}
+
+// ---- objects ----------------------------------------------------------------------------------------------
+
+// The slot of an object with the root's memory.
+int32_t Recorder::root_object(uint32_t index) {
+    Root& root = roots_[index];
+    if (root.object >= 0) return root.object;
+    int32_t slot = new_slot(vm::wrap(vm_, root.tensor));
+    root.object = slot;
+    for (TensorState& state : tensors_) {
+        if (state.info.root == index && state.info.steps.empty() && state.tensor.is(root.tensor)) state.info.object = slot;
+    }
+    Fragment& owner = *segment_->fragments[static_cast<size_t>(root.fragment)];
+    Fragment::Output output{index, root.value, slot, false, false, root.tensor.requires_grad(), order_of(root.tensor), false, {}};
+    if (root.fragment == fragment_) {
+        // Not computed yet: an object that gets its memory with the fragment.
+        Instruction& promise = emit(TraceOp::Promise);
+        promise.dst = slot;
+        segment_->guards.push_back({root.tensor.layout_class(), root.tensor.sizes(), root.tensor.strides()});
+        promise.pointer = &segment_->guards.back();
+        promise.imm = static_cast<int64_t>(index);
+        output.promised = true;
+        root.promised = true;
+    } else {
+        root.in_memory = true;
+    }
+    owner.outputs.push_back(std::move(output));
+    return slot;
+}
+
+int32_t Recorder::object_of(uint32_t index) {
+    if (tensors_[index].info.object >= 0) return tensors_[index].info.object;
+    uint32_t root = tensors_[index].info.root;
+    if (roots_[root].number) return roots_[root].object;
+    int32_t base = root_object(root);
+    if (tensors_[index].info.object >= 0) return tensors_[index].info.object;
+    TensorState& state = tensors_[index];
+    if (state.info.steps.empty() && state.tensor.is(roots_[root].tensor)) return state.info.object = base;
+    int32_t slot = new_slot(vm::wrap(vm_, state.tensor));
+    state.info.object = slot;
+    if (roots_[root].in_memory) {
+        Instruction& view = emit(TraceOp::ViewOf);
+        view.dst = slot;
+        view.a = base;
+        view.imm = index;
+        view.snapshot = snapshot_before();
+    } else {
+        Instruction& promise = emit(TraceOp::Promise);
+        promise.dst = slot;
+        segment_->guards.push_back({state.tensor.layout_class(), state.tensor.sizes(), state.tensor.strides()});
+        promise.pointer = &segment_->guards.back();
+        fragment().views.push_back({index, slot});
+    }
+    return slot;
+}
+
+// All that is pending is computed here.
+void Recorder::launch() {
+    if (fragment_ < 0) return;
+    Fragment& now = fragment();
+    for (Fragment::Output& output : now.outputs) output.value = roots_[output.root].value;
+    for (uint32_t r = 0; r < roots_.size(); ++r) {
+        Root& root = roots_[r];
+        if (root.number || root.fragment != fragment_) continue;
+        if (root.in_memory && root.dirty) {
+            now.outputs.push_back({r, root.value, root.object, false, true, false, {}, false, {}});
+        }
+    }
+    now.launched = true;
+    now.resume = resume_ >= 0 ? resume_ : snapshot_before();
+    Instruction& instruction = emit(TraceOp::Launch);
+    instruction.imm = fragment_;
+    instruction.snapshot = now.resume;
+    for (Root& root : roots_) {
+        if (root.fragment != fragment_) continue;
+        if (root.promised) root.in_memory = true;
+        root.promised = false;
+        root.dirty = false;
+        if (root.in_memory || root.number) {
+            root.value = nullptr;
+            root.fragment = -1;
+        }
+    }
+    fragment_ = -1;
+    resume_ = -1;
+    clean_ = false;
+}
+
+// ---- what the observer sees -------------------------------------------------------------------------------
+
+void Recorder::made(const Tensor& fresh) {
+    if (paused_ || current_.nested || !have_current_) return;
+    current_.made.push_back(fresh);
+}
+
+void Recorder::number(const Tensor& made, size_t argument) {
+    if (paused_ || current_.nested || !have_current_ || !segment_) return;
+    if (argument >= current_.arguments.size()) return;
+    Source source = current_.arguments[argument];
+    if (source.kind != Source::Constant && source.kind != Source::Slot) return;
+    current_.as_number[argument] = true;
+    Root root;
+    root.tensor = made;
+    root.number = true;
+    root.object = source.kind == Source::Constant ? ~source.index : source.index;
+    uint32_t index = add_root(std::move(root));
+    TensorState state;
+    state.info.root = index;
+    state.info.object = roots_[index].object;
+    state.tensor = made;
+    add_tensor(std::move(state));
+}
+
+void Recorder::reading(const Tensor&) {
+    if (paused_ || current_.nested || !have_current_) return;
+    current_.reads = true;
+}
+
+void Recorder::grad_set(const Tensor& leaf, const Tensor& grad) {
+    if (paused_ || current_.nested || !have_current_) return;
+    current_.ran = true;
+    current_.grads.emplace_back(leaf, grad);
+}
+
+void Recorder::ran(Op op, tensor::Tensors inputs, const tensor::Attrs& attrs, std::span<const Tensor> results) {
+    jit_.stats.eager_ops++;
+    if (paused_ || current_.nested || !have_current_ || !segment_ || current_.refused) return;
+    paused_ = true;
+    struct Unpause {
+        bool& flag;
+        ~Unpause() { flag = false; }
+    } unpause{paused_};
+    if (resume_ < 0) resume_ = snapshot_before();
+    bool random = tensor::info(op).kind == tensor::Kind::Random;
+    if (random) {
+        for (size_t i = 0; i < inputs.size(); ++i) {
+            if (current_.made.size() < inputs.size() || known_tensor(inputs[i])) continue;
+            // Seed and position come anew each time.
+            Ref actual = vm::wrap(vm_, inputs[i]);
+            int32_t slot = new_slot(actual);
+            if (i == 0) {
+                int32_t snapshot = snapshot_before();
+                Instruction& draw = emit(TraceOp::Random);
+                draw.dst = slot;
+                draw.snapshot = snapshot;
+            }
+            Root root;
+            root.tensor = inputs[i];
+            root.object = slot;
+            root.in_memory = true;
+            TensorState state;
+            state.info.root = add_root(std::move(root));
+            state.info.object = slot;
+            state.tensor = inputs[i];
+            add_tensor(std::move(state));
+        }
+        current_.made.clear();
+    }
+    std::vector<graph::Value> values;
+    for (const Tensor& input : inputs) {
+        graph::Value value = operand_value(input);
+        if (!value) {
+            return refuse("unknown-tensor", fmt::format("operand {} of {}, {}", values.size(), tensor::name_of(op),
+                                                        graph::to_string(graph::type_of(input))));
+        }
+        values.push_back(value);
+    }
+    current_.ran = true;
+    bool view = tensor::info(op).kind == tensor::Kind::View && results[0].shares_storage(inputs[0]);
+    if (view) {
+        auto from = known_tensor(inputs[0]);
+        if (results[0].is(inputs[0])) return;
+        TensorState state;
+        state.info = tensors_[*from].info;
+        state.info.object = -1;
+        state.info.steps.push_back({op, attrs});
+        state.tensor = results[0];
+        uint32_t index = add_tensor(std::move(state));
+        note_node(tensor_value(index), vm_.tensors.grad_enabled && inputs[0].requires_grad() && op != Op::Detach);
+        return;
+    }
+    try {
+        graph::Value node = fragment().graph.add(op, values, graph::symbolic(attrs));
+        bool with_grad = std::any_of(results.begin(), results.end(), [](const Tensor& t) { return t.requires_grad(); });
+        // The tape is written after the observer is told: what takes part is known from the operands.
+        if (vm_.tensors.grad_enabled) {
+            for (const Tensor& input : inputs) with_grad = with_grad || input.requires_grad();
+        }
+        note_node(node, with_grad);
+        for (size_t i = 0; i < results.size(); ++i) {
+            if (known_tensor(results[i])) continue;  // it gave an operand back (contiguous, cast)
+            Root root;
+            root.tensor = results[i];
+            root.value = results.size() == 1 ? node : fragment().graph.output(node, static_cast<int64_t>(i));
+            note_node(root.value, with_grad);
+            root.fragment = fragment_;
+            TensorState state;
+            state.info.root = add_root(std::move(root));
+            state.tensor = results[i];
+            add_tensor(std::move(state));
+        }
+    } catch (const tensor::Error& error) {
+        refuse("unknown-tensor", error.what());
+    }
+}
+
+void Recorder::wrote(Op op, tensor::Tensors inputs, const tensor::Attrs& attrs, const Tensor& target) {
+    jit_.stats.eager_ops++;
+    if (paused_ || current_.nested || !have_current_ || !segment_ || current_.refused) return;
+    paused_ = true;
+    struct Unpause {
+        bool& flag;
+        ~Unpause() { flag = false; }
+    } unpause{paused_};
+    if (resume_ < 0) resume_ = snapshot_before();
+    current_.ran = true;
+    if (vm_.tensors.grad_enabled) {
+        bool grad = target.requires_grad();
+        for (const Tensor& input : inputs) grad = grad || input.requires_grad();
+        if (grad) return refuse("in-place-grad", std::string(tensor::name_of(op)));
+    }
+    auto known = find_tensor(target);
+    if (!known) return refuse("unknown-tensor", std::string(tensor::name_of(op)));
+    uint32_t root_index = tensors_[*known].info.root;
+    if (roots_[root_index].number) return refuse("unknown-tensor", "a number is written to");
+    try {
+        autograd::GraphEmit emitter(fragment().graph);
+        autograd::Builder<autograd::GraphEmit> builder(emitter);
+        graph::Value value;
+        if (op == Op::Fill) {
+            value = fragment().graph.number(attrs.value);
+        } else if (op == Op::Copy) {
+            value = operand_value(inputs[1]);
+        } else {
+            std::vector<graph::Value> values;
+            for (const Tensor& input : inputs) {
+                values.push_back(operand_value(input));
+                if (!values.back()) return refuse("unknown-tensor", std::string(tensor::name_of(op)));
+            }
+            value = fragment().graph.add(op, values, graph::symbolic(attrs));
+            note_node(value, false);
+        }
+        if (!value) return refuse("unknown-tensor", std::string(tensor::name_of(op)));
+        graph::Attrs cast;
+        cast.dtype = target.dtype();
+        if (value->dtype() != target.dtype() || value->type().weak) {
+            graph::Value operand[] = {value};
+            value = fragment().graph.add(Op::Cast, operand, cast);
+        }
+        graph::Shape shape = graph::symbolic(target.sizes());
+        if (!(value->shape() == shape)) {
+            graph::Attrs expand;
+            expand.sizes = shape;
+            graph::Value operand[] = {value};
+            value = fragment().graph.add(Op::Expand, operand, expand);
+        }
+        // From the view back to the memory, step by step.
+        const std::vector<ViewStep>& steps = tensors_[*known].info.steps;
+        std::vector<graph::Value> parents = {root_value(root_index)};
+        for (size_t i = 0; i + 1 < steps.size(); ++i) {
+            graph::Value operand[] = {parents.back()};
+            parents.push_back(fragment().graph.add(steps[i].op, operand, graph::symbolic(steps[i].attrs)));
+        }
+        for (size_t i = steps.size(); i-- > 0;) {
+            value = autograd::scatter_back(builder, steps[i].op, graph::symbolic(steps[i].attrs), parents[i], value);
+        }
+        note_node(value, false);
+        save_root(root_index);
+        Root& root = roots_[root_index];
+        bool first = root.in_memory && !root.dirty;
+        root.value = value;
+        root.fragment = fragment_;
+        root.version++;
+        if (root.in_memory) root.dirty = true;
+        if (first) {
+            // Other memory that compiled code reads must lie apart from what it writes.
+            for (uint32_t r = 0; r < roots_.size(); ++r) {
+                if (r == root_index || roots_[r].number || !roots_[r].in_memory || roots_[r].object < 0) continue;
+                Instruction& apart = emit(TraceOp::GuardApart);
+                apart.a = roots_[r].object;
+                apart.b = roots_[root_index].object;
+                apart.snapshot = snapshot_before();
+            }
+        }
+    } catch (const tensor::Error& error) {
+        refuse("unknown-tensor", error.what());
+    }
+}
+
+}  // namespace talc::jit

@@ -1,0 +1,198 @@
+#pragma once
+// Recording is running: the interpreter executes, the recorder sees each instruction before it runs and again, with its
+// results, when the next one is due, and writes down what compiled code has to do for the same effect. Tensor operators
+// are seen as an observer of the tensor context and become nodes of a graph; views and writes are turned into values.
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "jit/trace.hpp"
+#include "tensor/observer.hpp"
+
+namespace talc::jit {
+
+class Jit;
+
+class Recorder final : public tensor::Observer {
+  public:
+    // Recording begins at the innermost frame's next instruction and ends, at the latest, when `root` returns.
+    Recorder(Jit& jit, Vm& vm, Anchor& anchor, size_t root_depth, bool at_anchor);
+    ~Recorder() override;
+
+    void instruction(vm::Frame& frame, const lang::Instr* pc);
+    void unwind(vm::Frame& frame);
+    bool done() const { return done_; }
+
+    void ran(tensor::Op op, tensor::Tensors inputs, const tensor::Attrs& attrs,
+             std::span<const tensor::Tensor> results) override;
+    void wrote(tensor::Op op, tensor::Tensors inputs, const tensor::Attrs& attrs, const tensor::Tensor& target) override;
+    void made(const tensor::Tensor& fresh) override;
+    void number(const tensor::Tensor& made, size_t argument) override;
+    void reading(const tensor::Tensor& tensor) override;
+    void grad_set(const tensor::Tensor& leaf, const tensor::Tensor& grad) override;
+
+  private:
+    struct ShadowFrame {
+        vm::Code* code;
+        vm::Function* function = nullptr;
+        int32_t depth = -1;  // of an entry frame
+        uint32_t pc = 0;     // next instruction, of frames that wait for a call
+        uint16_t result = 0;
+        Source init_self;
+        std::vector<Source> registers;
+        std::vector<bool> changed;  // of entry frames
+    };
+    // Memory of the recorded program.
+    struct Root {
+        tensor::Tensor tensor;       // with the root's own geometry; keeps the storage alive
+        graph::Value value = nullptr;  // in fragment `fragment`
+        int32_t fragment = -1;
+        int32_t object = -1;         // slot of an object with this memory
+        bool in_memory = false;      // its value is (also) in memory, as far as it was launched
+        bool dirty = false;          // in memory, but written to since
+        bool number = false;         // a number of the language in slot `object`, or a constant
+        bool random = false;
+        uint32_t version = 0;
+        bool promised = false;
+    };
+    struct TensorState {
+        TensorInfo info;
+        tensor::Tensor tensor;
+        graph::Value value = nullptr;
+        int32_t fragment = -1;
+        uint32_t version = 0;
+    };
+    // The instruction that is being executed.
+    struct Current {
+        const lang::Instr* pc = nullptr;
+        lang::Instr instr;
+        lang::Op op = lang::Op::NOP;
+        uint32_t at = 0;
+        std::vector<Source> operands;     // by role, see prepare()
+        std::vector<Ref> values;          // what they held
+        std::vector<Source> arguments;    // of a builtin, by parameter
+        std::vector<bool> as_number;      // argument became an operand
+        Ref callee;
+        Ref self;
+        const vm::Native* native = nullptr;
+        Ref leaf;                         // of an access to .grad
+        // Seen while it ran.
+        bool nested = false, reads = false, ran = false;
+        std::vector<tensor::Tensor> made;
+        std::optional<std::string> refused;
+        std::string refused_detail;
+        std::vector<std::pair<tensor::Tensor, tensor::Tensor>> grads;  // set by it
+        // To go back to before it: what it changed, and the state that the interpreter would find.
+        std::vector<std::pair<uint32_t, Root>> old_roots;
+        Snapshot before;
+        int32_t before_index = -1;
+    };
+
+    // ---- recorder.cpp: frames, segments, snapshots
+    void start_segment(vm::Frame& frame, uint32_t pc);
+    void finish_segment(bool keep);
+    void stop();
+    bool begin(vm::Frame& frame, const lang::Instr* pc);
+    void finalize(vm::Frame& frame, const lang::Instr* pc);
+    void cut_before(std::string_view reason, std::string detail = {});
+    void cut_here(uint32_t pc);
+    void end_with_jump(uint32_t pc);
+    void skip(std::string_view reason);
+    void undo();
+    void note_break(std::string_view reason, std::string detail);
+    bool loop_closed(uint32_t pc);
+
+    ShadowFrame& top() { return shadow_.back(); }
+    Source read(uint16_t reg);
+    Source read(size_t shadow, uint16_t reg);
+    void write(uint16_t reg, Source source);
+    void write(size_t shadow, uint16_t reg, Source source);
+    void consume(uint16_t reg);
+    void consume_operands();
+
+    Source constant(Value value);
+    int32_t new_slot(Value actual);
+    int32_t operand(Source source);     // as a slot; tensors get an object
+    Value value_of(Source source) const;  // at recording
+    bool is_constant(Source source) const { return source.kind == Source::Constant; }
+    Instruction& emit(TraceOp op);
+    Instruction& emit_step(lang::Op op, std::span<const Source> operands, int32_t dst, uint16_t flags = 0);
+    int32_t snapshot_before();          // as it was before the current instruction
+    int32_t snapshot_at(uint32_t pc);   // as it is now, to go on there
+    Snapshot take_snapshot(uint32_t pc);
+    int32_t add_snapshot(Snapshot snapshot);
+    // A slot's value as it came; its type is guarded, tensors are taken in.
+    Source settle(int32_t slot, Value actual, int32_t snapshot, std::string what);
+    void guard_value(Source source, std::string what);
+    void effect();   // something happens that others can see
+
+    // ---- record_ops.cpp: what each instruction means
+    bool prepare(vm::Frame& frame);
+    bool prepare_return(vm::Frame& frame);
+    void conclude(vm::Frame& frame, uint32_t next);
+    void conclude_value(vm::Frame& frame, uint16_t reg, uint32_t next);
+    void conclude_step(vm::Frame& frame, uint32_t next);
+    void conclude_jump(vm::Frame& frame, uint32_t next);
+    void conclude_compare_jump(vm::Frame& frame, uint32_t next);
+    void conclude_native(vm::Frame& frame, uint16_t reg, uint32_t next);
+    void conclude_iteration(vm::Frame& frame, uint32_t next);
+    void conclude_return(vm::Frame& frame);
+    void tensor_branch(Source condition, uint32_t if_true, uint32_t if_false);
+    bool prepare_call(vm::Frame& frame);
+    bool prepare_native(vm::Frame& frame, Value callee, std::span<const Source> sources, std::span<const Value> values,
+                        vm::Tuple* names);
+    bool take_in_items(Source container, Value actual, int depth);
+    void enter_frame(vm::Frame& frame);
+    Source result_of_operators(Value actual);
+    void guard_attributes();
+    bool has_tensor(Value value) const;
+
+    // ---- record_tensors.cpp: tensors
+    Fragment& fragment();
+    uint32_t add_root(Root root);
+    uint32_t add_tensor(TensorState state);
+    std::optional<uint32_t> find_tensor(const tensor::Tensor& tensor);
+    std::optional<uint32_t> known_tensor(const tensor::Tensor& tensor);
+    Source take_in(const tensor::Tensor& tensor, int32_t slot, int32_t snapshot, std::string what);
+    graph::Value root_value(uint32_t root);
+    graph::Value tensor_value(uint32_t tensor);
+    graph::Value operand_value(const tensor::Tensor& tensor);
+    int32_t object_of(uint32_t tensor);
+    int32_t root_object(uint32_t root);
+    void save_root(uint32_t root);
+    void launch();
+    void refuse(std::string_view reason, std::string detail = {});
+    void note_node(graph::Value value, bool with_grad);
+
+    Jit& jit_;
+    Vm& vm_;
+    Anchor& anchor_;
+    size_t root_depth_;
+    bool at_anchor_;
+    bool done_ = false;
+    bool fresh_ = true;
+    bool skipping_ = false;
+    bool paused_ = false;     // inside the recorder's own work
+    size_t depth_ = 0;        // of the frame whose instruction is current
+    bool have_current_ = false;
+    Current current_;
+
+    std::unique_ptr<Segment> segment_;
+    bool clean_ = true;
+    size_t start_depth_ = 0;
+    std::vector<ShadowFrame> shadow_;
+    uint32_t popped_ = 0;
+    std::vector<Ref> slot_values_;
+    std::vector<Root> roots_;
+    std::vector<TensorState> tensors_;
+    std::unordered_map<const tensor::Storage*, uint32_t> by_storage_;
+    std::unordered_map<const tensor::TensorImpl*, Source> grads_;  // of leaves, as far as known
+    std::unordered_map<int32_t, graph::Value> number_values_;      // slot -> input of the current fragment
+    std::unordered_map<const vm::Cell*, Source> cells_;            // what the segment has stored in them
+    int32_t fragment_ = -1;
+    int32_t resume_ = -1;
+    uint32_t length_ = 0;
+    std::unordered_map<const lang::Instr*, uint32_t> rounds_;
+};
+
+}  // namespace talc::jit
