@@ -296,6 +296,7 @@ void Execution::step(const Instruction& i) {
         case Op::ARGS_EXTEND: return vm::list_extend(vm_, vm::cast<vm::List>(arg(0)), arg(1));
         case Op::SET_UPDATE: return vm::set_update(vm_, vm::cast<vm::Set>(arg(0)), arg(1));
         case Op::DICT_UPDATE: return vm::dict_update(vm_, vm::cast<vm::Dict>(arg(0)), arg(1));
+        case Op::DICT_MERGE: return vm::Steps::dict_merge(vm_, vm::cast<vm::Dict>(arg(0)), arg(1), arg(2));
         case Op::LIST_TO_TUPLE: return set(i.dst, vm::tuple_from_iterable(vm_, arg(0)));
         case Op::MAKE_CELL: return set(i.dst, vm::make_cell(vm_, arg(0)));
         case Op::LOAD_CELL: return set(i.dst, vm::cast<vm::Cell>(arg(0))->value);
@@ -475,8 +476,13 @@ void Execution::leave(const Snapshot& snapshot) {
         Fragment& fragment = *segment_.fragments[static_cast<size_t>(snapshot.fragment)];
         std::vector<graph::Value> wanted;
         for (const PendingRoot& pending : snapshot.pending) wanted.push_back(pending.value);
+        std::vector<tensor::Tensor> arguments;
         roots = evaluate(vm_.tensors, fragment, wanted,
-                         [&](size_t i) { return fragment_input(vm_, fragment, i, segment_, slots_); }, true);
+                         [&](size_t i) {
+                             arguments.push_back(fragment_input(vm_, fragment, i, segment_, slots_));
+                             return arguments.back();
+                         },
+                         true);
         for (size_t i = 0; i < roots.size(); ++i) {
             const PendingRoot& pending = snapshot.pending[i];
             if (pending.write_back) {
@@ -484,7 +490,7 @@ void Execution::leave(const Snapshot& snapshot) {
                 autograd::copy_into(vm_.tensors, roots[i], vm::tensor_of(slots_[pending.object]));
                 continue;
             }
-            if (roots[i].impl()->ref_count() > 1 || roots[i].storage().ref_count() > 1) {
+            if (shares_memory(roots[i], arguments, std::span(roots).first(i))) {
                 roots[i] = autograd::apply(vm_.tensors, tensor::Op::Clone, std::span(&roots[i], 1));
             }
             if (pending.object >= 0) {

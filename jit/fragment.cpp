@@ -23,6 +23,11 @@ Tensor fragment_input(Vm& vm, const Fragment& fragment, size_t input, const Segm
     return vm::tensor_of(value);
 }
 
+bool shares_memory(const Tensor& value, std::span<const Tensor> arguments, std::span<const Tensor> others) {
+    auto same = [&](const Tensor& other) { return other && value.shares_storage(other); };
+    return std::any_of(arguments.begin(), arguments.end(), same) || std::any_of(others.begin(), others.end(), same);
+}
+
 void fulfil(Value object, const Tensor& value) {
     tensor::TensorImpl* to = vm::tensor_of(object).impl();
     tensor::TensorImpl* from = value.impl();
@@ -150,9 +155,7 @@ void launch(Vm& vm, const Segment& segment, size_t index, Value* slots, uint64_t
             continue;
         }
         Tensor value = results[i];
-        // Memory of its own: an output that is an input, or shares memory with another.
-        bool shared = value.impl()->ref_count() > 2 || value.storage().ref_count() > 1;
-        if (shared) value = autograd::apply(vm.tensors, tensor::Op::Clone, std::span(&value, 1));
+        if (shares_memory(value, arguments, std::span(results).first(i))) value = autograd::apply(vm.tensors, tensor::Op::Clone, std::span(&value, 1));
         if (!output.requires_grad && value.requires_grad()) value = value.detached();
         if (fragment.gradient && output.requires_grad && !output.spent) {
             taped.push_back(value);

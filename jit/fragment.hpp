@@ -10,6 +10,10 @@ void prepare_fragment(Vm& vm, Fragment& fragment, const Options& options, induct
 // Runs it: inputs from the slots, outputs into them. Fails with a tensor::Error before anything has been written.
 void launch(Vm& vm, const Segment& segment, size_t index, Value* slots, uint64_t& launches);
 
+// Whether a result is no memory of its own: an argument given back, or another result.
+bool shares_memory(const tensor::Tensor& value, std::span<const tensor::Tensor> arguments,
+                   std::span<const tensor::Tensor> others);
+
 // An object whose tensor has no memory yet takes over what `value` has.
 void fulfil(Value object, const tensor::Tensor& value);
 // An object that never got its memory becomes an empty tensor: nothing may look at what is not there.

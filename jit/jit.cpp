@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 
 #include "jit/fragment.hpp"
@@ -66,6 +67,31 @@ Jit::~Jit() {
 Jit* Jit::of(Vm& vm) {
     auto found = vm.extension.find(&kKey);
     return found == vm.extension.end() ? nullptr : static_cast<Jit*>(found->second.get());
+}
+
+bool Jit::configure(std::string_view text) {
+    while (!text.empty()) {
+        size_t end = text.find(',');
+        std::string_view one = text.substr(0, end);
+        text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+        size_t equals = one.find('=');
+        if (equals == std::string_view::npos) return false;
+        std::string_view name = one.substr(0, equals), value = one.substr(equals + 1);
+        bool known = false;
+        if (name == "backend") {
+            hot_backend_ = value;
+            known = true;
+        }
+#define PARAM(id, initial, doc)                                                                     \
+    if (name == #id) {                                                                              \
+        known = std::from_chars(value.data(), value.data() + value.size(), params_.id).ec == std::errc(); \
+    }
+#include "jit/params.def"
+#undef PARAM
+        if (!known) return false;
+    }
+    if (params_.everything) vm_.warm();
+    return true;
 }
 
 void Jit::say(std::string_view channel, const std::string& text) {
@@ -202,7 +228,9 @@ bool Jit::made_here(const Segment& segment, int32_t slot) const {
         for (uint32_t k = 0; k < i.count; ++k) {
             if (segment.operands[i.first + k] != slot) continue;
             bool receiver = k == 0 && (i.op == TraceOp::CallNative || i.step == Op::LIST_APPEND || i.step == Op::STORE_INDEX ||
-                                       i.step == Op::DICT_SET || i.step == Op::INDEX || i.step == Op::INDEX_K);
+                                       i.step == Op::DICT_SET || i.step == Op::INDEX || i.step == Op::INDEX_K ||
+                                       i.step == Op::LIST_EXTEND || i.step == Op::ARGS_EXTEND || i.step == Op::DICT_MERGE ||
+                                       i.step == Op::LIST_TO_TUPLE);
             escapes = escapes || !receiver;
         }
         if (escapes) return false;
@@ -239,6 +267,7 @@ void Jit::compile(Segment& segment) {
 // ---- running ----------------------------------------------------------------------------------------------
 
 void Jit::hot(vm::Frame& frame, lang::Instr* header) {
+    if (params_.everything) vm_.warm();
     if (!enabled || recorder_ || frame.generator) return;
     if (header->op == Op::TRACE) return;
     // A compiled function's loops are its own affair.
@@ -250,7 +279,9 @@ void Jit::hot(vm::Frame& frame, lang::Instr* header) {
         auto line = frame.code->plain->source->line_of(frame.code->plain->spans[pc].begin);
         std::string name = function ? frame.code->qualname->string()
                                     : fmt::format("the loop at {}:{}", frame.code->plain->source->name(), line);
-        anchor = &make_anchor(frame.code, pc, {}, false, std::move(name));
+        Options options;
+        options.backend = hot_backend_;
+        anchor = &make_anchor(frame.code, pc, std::move(options), false, std::move(name));
     }
     if (anchor->disabled || ++anchor->rounds < params_.warm_rounds) return;
     entries_[patch(frame.code, pc)].anchor = anchor;

@@ -40,6 +40,8 @@ class Jit {
     const Params& params() const { return params_; }
     Params& params() { return params_; }
     Stats stats;
+    // "name=value,..." with the names of params.def, and backend=NAME for what gets hot by itself. False: no such name.
+    bool configure(std::string_view text);
 
     // A copy of the function whose calls run compiled code from the first on.
     Ref compiled(vm::Function* function, Options options);
@@ -99,6 +101,7 @@ class Jit {
     Vm& vm_;
     inductor::Backend* native_;
     Params params_;
+    std::string hot_backend_ = "inductor";
     std::vector<std::unique_ptr<Anchor>> anchors_;
     std::vector<Entry> entries_;
     std::unique_ptr<Recorder> recorder_;

@@ -126,7 +126,7 @@ void Recorder::end_with_jump(uint32_t pc) {
 }
 
 void Recorder::cut_here(uint32_t pc) {
-    bool worth = !segment_->fragments.empty();
+    bool worth = !segment_->fragments.empty() || (jit_.params().everything && length_ > 1);
     if (worth) end_with_jump(pc);
     finish_segment(worth);
 }
@@ -146,7 +146,7 @@ void Recorder::note_break(std::string_view reason, std::string detail) {
 void Recorder::cut_before(std::string_view reason, std::string detail) {
     undo();
     note_break(reason, std::move(detail));
-    bool worth = !segment_->fragments.empty() && length_ > 1;
+    bool worth = (!segment_->fragments.empty() || jit_.params().everything) && length_ > 1;
     if (worth) end_with_jump(current_.at);
     jit_.recording_broke(anchor_, segment_->breaks.back());
     finish_segment(worth);

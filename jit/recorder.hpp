@@ -135,6 +135,12 @@ class Recorder final : public tensor::Observer {
     void conclude_jump(vm::Frame& frame, uint32_t next);
     void conclude_compare_jump(vm::Frame& frame, uint32_t next);
     void conclude_native(vm::Frame& frame, uint16_t reg, uint32_t next);
+    void conclude_load_attr(vm::Frame& frame, uint32_t next);
+    void conclude_store_attr(vm::Frame& frame);
+    void conclude_load_method(vm::Frame& frame, uint32_t next);
+    void conclude_call(vm::Frame& frame, uint32_t next);
+    // The instruction did nothing but tensor operators.
+    bool only_operators() const { return current_.ran && !current_.reads && current_.made.empty(); }
     void conclude_iteration(vm::Frame& frame, uint32_t next);
     void conclude_return(vm::Frame& frame);
     void tensor_branch(Source condition, uint32_t if_true, uint32_t if_false);

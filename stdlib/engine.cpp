@@ -82,6 +82,9 @@ Engine::State::State(Options given)
     vm.verify_code = options.verify_code;
     const char* wanted = std::getenv("TALC_JIT");
     jit = std::make_unique<jit::Jit>(vm, &inductor::cpu_backend());
+    if (const char* params = std::getenv("TALC_JIT_PARAMS"); params && !jit->configure(params)) {
+        vm.host.err("warning: TALC_JIT_PARAMS is not understood\n");
+    }
     jit->enabled = !wanted || wanted != std::string_view("off");
     jit->warn = [this](const std::string& text) { stdlib::Streams::of(vm).write_err(vm, "warning: " + text + "\n"); };
     stdlib::set_jit_log(vm, options.logs);

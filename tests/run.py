@@ -153,7 +153,7 @@ def main() -> int:
         if os.access(build / "talc", os.X_OK):
             script_tests(tally, "golden dumps", ["--golden", *common])
             script_tests(tally, "examples", ["--root", str(ROOT / "examples"), *common])
-            for engine in ["interp"] if options.quick else ["interp", "gc-stress"]:
+            for engine in ["interp", "jit"] if options.quick else ["interp", "jit", "jit-eager", "jit-aot", "gc-stress"]:
                 script_tests(tally, f"scripts, {engine}", ["--engine", engine, *common])
             if not options.names or "prompt" in options.names:
                 python_tests(tally, "prompt at a terminal", [str(TESTS / "repl_test.py"), "--talc", str(build / "talc"),

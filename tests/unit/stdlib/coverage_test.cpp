@@ -14,6 +14,7 @@
 
 #include "lang/compile.hpp"
 #include "lang/opcodes.hpp"
+#include "jit/jit.hpp"
 #include "stdlib/builtins.hpp"
 #include "tests/unit/catch.hpp"
 #include "vm/vm.hpp"
@@ -59,6 +60,7 @@ void run_script(const std::filesystem::path& path, Seen& seen) {
     host.err = [](std::string_view) {};
     host.read_line = [](std::string&) { return false; };
     vm::Vm machine(stdlib::builtin_table(), limits, host);
+    jit::Jit jit(machine, nullptr);
     machine.hooks = counting_hooks(seen);
     try {
         vm::Ptr<vm::Module> module = machine.make_module("__main__", path.string());
