@@ -59,6 +59,10 @@ class Execution {
     End execute(int32_t& snapshot, Ref& result);
     void leave(const Snapshot& snapshot);
     void undo_iterators();
+    // Roots have an object already when they were promised.
+    Ref object_of(const TensorInfo& info, const tensor::Tensor& tensor) {
+        return tensor.impl()->object || !info.cls ? vm::wrap(vm_, tensor) : vm::wrap_as(vm_, tensor, info.cls);
+    }
     std::string describe(const Instruction& guard) const;
 
     static constexpr size_t kInline = 48;
@@ -74,6 +78,7 @@ class Execution {
     struct Advanced {
         Ref iterator;
         int64_t a, b;
+        Ref list;  // of a list's iterator, which lets go of it at the end
     };
     std::vector<Advanced> advanced_;
     std::optional<uint64_t> stream_;
@@ -184,7 +189,9 @@ void Execution::undo_iterators() {
             vm::cast<vm::RangeIter>(iterator)->next = advanced_[i].a;
             vm::cast<vm::RangeIter>(iterator)->left = advanced_[i].b;
         } else {
-            vm::cast<vm::ListIter>(iterator)->at = static_cast<size_t>(advanced_[i].a);
+            auto* list = vm::cast<vm::ListIter>(iterator);
+            list->at = static_cast<size_t>(advanced_[i].a);
+            if (!list->list) list->list = vm::cast<vm::List>(advanced_[i].list.release());
         }
     }
     if (stream_) vm_.tensors.generator.position = *stream_;
@@ -194,7 +201,7 @@ bool Execution::next(const Instruction& i) {
     Value iterator = at(i.a);
     if (iterator.is_kind(Kind::RangeIter)) {
         auto* range = vm::cast<vm::RangeIter>(iterator);
-        advanced_.push_back({iterator, range->next, range->left});
+        advanced_.push_back({iterator, range->next, range->left, {}});
         if (range->left <= 0) return false;
         range->left--;
         set(i.dst, Value::integer(range->next));
@@ -203,8 +210,8 @@ bool Execution::next(const Instruction& i) {
     }
     if (iterator.is_kind(Kind::ListIter) && vm::cast<vm::ListIter>(iterator)->list) {
         auto* list = vm::cast<vm::ListIter>(iterator);
+        advanced_.push_back({iterator, static_cast<int64_t>(list->at), 0, Value::object(list->list)});
         if (list->at < list->list->size) {
-            advanced_.push_back({iterator, static_cast<int64_t>(list->at), 0});
             set(i.dst, list->list->items[list->at++]);
             return true;
         }
@@ -446,10 +453,10 @@ Execution::End Execution::execute(int32_t& snapshot, Ref& result) {
                 set(i.dst + 1, vm::wrap(vm_, operands[1]));
                 break;
             }
-            case TraceOp::Promise: set(i.dst, promise(vm_, *static_cast<const TensorGuard*>(i.pointer))); break;
+            case TraceOp::Promise: set(i.dst, promise(vm_, *static_cast<const TensorGuard*>(i.pointer), vm::cast<vm::Class>(i.value))); break;
             case TraceOp::ViewOf: {
                 const TensorInfo& info = segment_.tensors[static_cast<size_t>(i.imm)];
-                set(i.dst, vm::wrap(vm_, view_of(vm_.tensors, info, vm::tensor_of(at(i.a)))));
+                set(i.dst, object_of(info, view_of(vm_.tensors, info, vm::tensor_of(at(i.a)))));
                 break;
             }
             case TraceOp::Launch:
@@ -529,7 +536,7 @@ void Execution::leave(const Snapshot& snapshot) {
                     if (tensor == source.index) return object;
                 }
                 const TensorInfo& info = segment_.tensors[static_cast<size_t>(source.index)];
-                Ref object = vm::wrap(vm_, view_of(vm_.tensors, info, root_tensor(info.root)));
+                Ref object = object_of(info, view_of(vm_.tensors, info, root_tensor(info.root)));
                 objects.emplace_back(source.index, object);
                 return object;
             }

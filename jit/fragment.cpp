@@ -53,17 +53,18 @@ void forsake(Value object) {
     impl->layout.store(nullptr, std::memory_order_relaxed);
 }
 
-Ref promise(Vm& vm, const TensorGuard& like) {
+Ref promise(Vm& vm, const TensorGuard& like, vm::Class* cls) {
     static const tensor::Ref<tensor::Storage> nothing =
         tensor::Storage::wrap(nullptr, 0, tensor::Device{}, true, [] {});
     Tensor tensor(nothing, like.layout->dtype, like.sizes, like.strides, 0);
     tensor.set_requires_grad(like.layout->requires_grad);
-    return vm::wrap(vm, tensor);
+    return vm::wrap_as(vm, tensor, cls);
 }
 
 Tensor view_of(tensor::Context& context, const TensorInfo& info, Tensor root) {
     autograd::GradMode mode(context, info.requires_grad);
     for (const ViewStep& step : info.steps) root = autograd::apply(context, step.op, std::span(&root, 1), step.attrs);
+    if (info.leaf && !root.requires_grad()) autograd::set_requires_grad(root, true);
     return root;
 }
 
@@ -137,7 +138,7 @@ void launch(Vm& vm, const Segment& segment, size_t index, Value* slots, uint64_t
         if (output.promised) {
             fulfil(slots[output.slot], value);
         } else {
-            vm::Ref object = vm::wrap(vm, value);
+            vm::Ref object = vm::wrap_as(vm, value, output.cls);
             vm::decref(std::exchange(slots[output.slot], object.release()));
         }
     };
@@ -156,13 +157,14 @@ void launch(Vm& vm, const Segment& segment, size_t index, Value* slots, uint64_t
         }
         Tensor value = results[i];
         if (shares_memory(value, arguments, std::span(results).first(i))) value = autograd::apply(vm.tensors, tensor::Op::Clone, std::span(&value, 1));
-        if (!output.requires_grad && value.requires_grad()) value = value.detached();
-        if (fragment.gradient && output.requires_grad && !output.spent) {
+        if ((!output.requires_grad || output.leaf) && value.requires_grad()) value = value.detached();
+        if (output.leaf) value.set_requires_grad(true);
+        if (!output.leaf && fragment.gradient && output.requires_grad && !output.spent) {
             taped.push_back(value);
             taped_outputs.push_back(i);
             continue;
         }
-        if (output.requires_grad && output.spent) {
+        if (output.requires_grad && output.spent && !output.leaf) {
             value = value.detached();
             autograd::attach(vm.tensors, autograd::spent_node(output.grad_name), std::span(&value, 1));
         }

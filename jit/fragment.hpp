@@ -22,6 +22,6 @@ void forsake(Value object);
 tensor::Tensor view_of(tensor::Context& context, const TensorInfo& info, tensor::Tensor root);
 tensor::Tensor fragment_input(Vm& vm, const Fragment& fragment, size_t input, const Segment& segment, const Value* slots);
 // A tensor object without memory.
-Ref promise(Vm& vm, const TensorGuard& like);
+Ref promise(Vm& vm, const TensorGuard& like, vm::Class* cls);
 
 }  // namespace talc::jit

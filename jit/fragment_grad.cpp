@@ -46,7 +46,7 @@ std::unique_ptr<FragmentGradient> make_gradient(const Fragment& fragment) {
     std::vector<Value> roots, inputs;
     for (uint32_t i = 0; i < fragment.outputs.size(); ++i) {
         const Fragment::Output& output = fragment.outputs[i];
-        if (!output.requires_grad || output.spent) continue;
+        if (!output.requires_grad || output.spent || output.leaf) continue;
         made->roots.push_back(i);
         roots.push_back(joint.at(output.value->id));
     }

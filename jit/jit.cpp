@@ -165,7 +165,9 @@ void Jit::reset() {
 void Jit::give_up(Anchor& anchor, std::string why) {
     if (anchor.given_up) return;
     anchor.given_up = true;
-    if (warn) warn(fmt::format("{} is no longer compiled: {}", anchor.name, why));
+    std::string text = fmt::format("{} is no longer compiled: {}", anchor.name, why);
+    if (anchor.forced && warn) warn(text);
+    say("recompiles", text);
 }
 
 // ---- recording --------------------------------------------------------------------------------------------

@@ -108,6 +108,10 @@ bool Recorder::prepare_call(vm::Frame& frame) {
     current_.operands = sources;
     for (Value v : values) current_.values.push_back(v);
     if (callee.is_kind(Kind::Native)) return prepare_native(frame, callee, sources, values, names);
+    if (shadow_.size() >= jit_.params().max_depth) {
+        refuse("too-long", "calls inside calls");
+        return false;
+    }
     if (callee.is_kind(Kind::Function)) {
         if (names) current_.self = Value::object(names);
         return !vm::cast<vm::Function>(callee)->code->generator;
@@ -400,6 +404,9 @@ void Recorder::conclude_call(vm::Frame& frame, uint32_t next) {
                 }
                 grads_[leaf.impl()] = value;
             }
+            bool passes = current_.native && (current_.native->row->name == std::string_view("backward") ||
+                                              current_.native->row->owner == std::string_view("autograd"));
+            if (passes) note_spent();
             Source result = result_of_operators(frame.registers[i.a]);
             if (current_.refused) return;
             guard_attributes();

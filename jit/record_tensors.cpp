@@ -211,31 +211,42 @@ void Recorder::note_node(graph::Value value, bool with_grad) {
     if (tensor::info(value->op).may_raise) now.may_raise = true;
 }
 
+// After a recorded backward pass: what it has been through cannot be differentiated again.
+void Recorder::note_spent() {
+    for (Root& root : roots_) {
+        if (!root.number && root.tensor.requires_grad() && !root.spent) root.spent = autograd::is_spent(root.tensor);
+    }
+}
+
 // ---- objects ----------------------------------------------------------------------------------------------
 
 // The slot of an object with the root's memory.
 int32_t Recorder::root_object(uint32_t index) {
     Root& root = roots_[index];
     if (root.object >= 0) return root.object;
-    int32_t slot = new_slot(vm::wrap(vm_, root.tensor));
+    Ref actual = vm::wrap(vm_, root.tensor);
+    int32_t slot = new_slot(actual);
     root.object = slot;
     for (TensorState& state : tensors_) {
         if (state.info.root == index && state.info.steps.empty() && state.tensor.is(root.tensor)) state.info.object = slot;
     }
     Fragment& owner = *segment_->fragments[static_cast<size_t>(root.fragment)];
-    Fragment::Output output{index, root.value, slot, false, false, root.tensor.requires_grad(), order_of(root.tensor), false, {}};
+    Fragment::Output output{index, root.value, slot, false, false, root.tensor.requires_grad(), order_of(root.tensor), false, nullptr, false, {}};
     if (root.fragment == fragment_) {
         // Not computed yet: an object that gets its memory with the fragment.
         Instruction& promise = emit(TraceOp::Promise);
         promise.dst = slot;
         segment_->guards.push_back({root.tensor.layout_class(), root.tensor.sizes(), root.tensor.strides()});
         promise.pointer = &segment_->guards.back();
-        promise.imm = static_cast<int64_t>(index);
+        promise.value = Value::object(actual.get().o->cls);
+        segment_->kept.push_back(promise.value);
         output.promised = true;
         root.promised = true;
     } else {
         root.in_memory = true;
     }
+    output.cls = actual.get().o->cls;
+    segment_->kept.push_back(Value::object(output.cls));
     owner.outputs.push_back(std::move(output));
     return slot;
 }
@@ -248,7 +259,8 @@ int32_t Recorder::object_of(uint32_t index) {
     if (tensors_[index].info.object >= 0) return tensors_[index].info.object;
     TensorState& state = tensors_[index];
     if (state.info.steps.empty() && state.tensor.is(roots_[root].tensor)) return state.info.object = base;
-    int32_t slot = new_slot(vm::wrap(vm_, state.tensor));
+    Ref actual = vm::wrap(vm_, state.tensor);
+    int32_t slot = new_slot(actual);
     state.info.object = slot;
     if (roots_[root].in_memory) {
         Instruction& view = emit(TraceOp::ViewOf);
@@ -261,6 +273,8 @@ int32_t Recorder::object_of(uint32_t index) {
         promise.dst = slot;
         segment_->guards.push_back({state.tensor.layout_class(), state.tensor.sizes(), state.tensor.strides()});
         promise.pointer = &segment_->guards.back();
+        promise.value = Value::object(actual.get().o->cls);
+        segment_->kept.push_back(promise.value);
         fragment().views.push_back({index, slot});
     }
     return slot;
@@ -275,7 +289,7 @@ void Recorder::launch() {
         Root& root = roots_[r];
         if (root.number || root.fragment != fragment_) continue;
         if (root.in_memory && root.dirty) {
-            now.outputs.push_back({r, root.value, root.object, false, true, false, {}, false, {}});
+            now.outputs.push_back({r, root.value, root.object, false, true, false, {}, false, nullptr, false, {}});
         }
     }
     now.launched = true;
@@ -370,6 +384,11 @@ void Recorder::ran(Op op, tensor::Tensors inputs, const tensor::Attrs& attrs, st
     }
     std::vector<graph::Value> values;
     for (const Tensor& input : inputs) {
+        // A leaf that was made just now: what is computed from it needs a tensor to send gradients to.
+        if (vm_.tensors.grad_enabled && input.requires_grad() && autograd::is_leaf(input)) {
+            auto leaf = known_tensor(input);
+            if (leaf && !roots_[tensors_[*leaf].info.root].in_memory) return refuse("fresh-leaf", std::string(tensor::name_of(op)));
+        }
         graph::Value value = operand_value(input);
         if (!value) {
             return refuse("unknown-tensor", fmt::format("operand {} of {}, {}", values.size(), tensor::name_of(op),

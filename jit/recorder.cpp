@@ -88,6 +88,11 @@ void Recorder::finish_segment(bool keep) {
     }
     for (TensorState& state : tensors_) {
         state.info.requires_grad = state.tensor.requires_grad();
+        state.info.leaf = state.info.requires_grad && autograd::is_leaf(state.tensor);
+        if (!roots_[state.info.root].number) {
+            state.info.cls = vm::wrap(vm_, state.tensor).get().o->cls;
+            segment_->kept.push_back(Value::object(state.info.cls));
+        }
         segment_->tensors.push_back(state.info);
     }
     for (auto& fragment : segment_->fragments) {
@@ -95,7 +100,8 @@ void Recorder::finish_segment(bool keep) {
             const tensor::Tensor& tensor = roots_[output.root].tensor;
             output.requires_grad = !output.write_back && tensor.requires_grad();
             if (!output.requires_grad) continue;
-            output.spent = autograd::is_spent(tensor);
+            output.leaf = autograd::is_leaf(tensor);
+            output.spent = roots_[output.root].spent;
             output.grad_name = autograd::grad_fn(tensor) ? autograd::grad_fn(tensor)->name() : "";
         }
     }

@@ -54,6 +54,7 @@ class Recorder final : public tensor::Observer {
         bool random = false;
         uint32_t version = 0;
         bool promised = false;
+        bool spent = false;          // a recorded backward pass has been through its history
     };
     struct TensorState {
         TensorInfo info;
@@ -169,6 +170,7 @@ class Recorder final : public tensor::Observer {
     void launch();
     void refuse(std::string_view reason, std::string detail = {});
     void note_node(graph::Value value, bool with_grad);
+    void note_spent();
 
     Jit& jit_;
     Vm& vm_;

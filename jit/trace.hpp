@@ -65,7 +65,9 @@ struct TensorInfo {
     uint32_t root = 0;
     std::vector<ViewStep> steps;
     bool requires_grad = false;
-    int32_t object = -1;  // slot of its object, once there is one
+    bool leaf = false;            // it requires grad, and nothing made it that does
+    vm::Class* cls = nullptr;     // of its object: Tensor, Parameter
+    int32_t object = -1;          // slot of its object, once there is one
 };
 
 struct SavedFrame {
@@ -123,6 +125,8 @@ struct Fragment {
         bool write_back;  // the object's memory gets the value
         bool requires_grad;
         tensor::Dims order;
+        bool leaf = false;      // it requires grad, and nothing made it that does
+        vm::Class* cls = nullptr;  // of its object
         bool spent = false;     // a backward pass inside has been through its history
         std::string grad_name;  // of its place on the tape
     };
