@@ -57,7 +57,8 @@ class Execution {
     void call_native(const Instruction& i);
     bool next(const Instruction& i);
     End execute(int32_t& snapshot, Ref& result);
-    void leave(const Snapshot& snapshot);
+    // Gives the error when a value that is due could not be computed.
+    std::optional<tensor::Error> leave(const Snapshot& snapshot);
     void undo_iterators();
     // Roots have an object already when they were promised.
     Ref object_of(const TensorInfo& info, const tensor::Tensor& tensor) {
@@ -476,10 +477,11 @@ Execution::End Execution::execute(int32_t& snapshot, Ref& result) {
 }
 
 // Frames as the interpreter would have them at the snapshot.
-void Execution::leave(const Snapshot& snapshot) {
+std::optional<tensor::Error> Execution::leave(const Snapshot& snapshot) {
     // Values that were not computed yet.
+    std::optional<tensor::Error> failure;
     std::vector<tensor::Tensor> roots;
-    if (!snapshot.pending.empty()) {
+    if (!snapshot.pending.empty()) try {
         Fragment& fragment = *segment_.fragments[static_cast<size_t>(snapshot.fragment)];
         std::vector<graph::Value> wanted;
         for (const PendingRoot& pending : snapshot.pending) wanted.push_back(pending.value);
@@ -505,10 +507,20 @@ void Execution::leave(const Snapshot& snapshot) {
                 roots[i] = vm::tensor_of(slots_[pending.object]);
             }
         }
+    } catch (const tensor::Error& error) {
+        // No memory, say. What should have come is empty, and the error is raised.
+        failure = error;
+        for (const PendingRoot& pending : snapshot.pending) {
+            if (pending.object >= 0 && !pending.write_back) forsake(slots_[pending.object]);
+        }
+        for (const PendingView& view : snapshot.views) {
+            if (vm::is_tensor(slots_[view.object])) forsake(slots_[view.object]);
+        }
     }
     auto root_tensor = [&](uint32_t root) -> tensor::Tensor {
         for (size_t i = 0; i < roots.size(); ++i) {
             const PendingRoot& pending = snapshot.pending[i];
+            if (failure) break;
             if (pending.root == root) return pending.write_back ? vm::tensor_of(slots_[pending.object]) : roots[i];
         }
         for (auto& fragment : segment_.fragments) {
@@ -522,7 +534,7 @@ void Execution::leave(const Snapshot& snapshot) {
         return {};
     };
     for (const PendingView& view : snapshot.views) {
-        if (!vm::is_tensor(slots_[view.object])) continue;
+        if (failure || !vm::is_tensor(slots_[view.object])) continue;
         const TensorInfo& info = segment_.tensors[view.tensor];
         fulfil(slots_[view.object], view_of(vm_.tensors, info, root_tensor(info.root)));
     }
@@ -536,6 +548,7 @@ void Execution::leave(const Snapshot& snapshot) {
                     if (tensor == source.index) return object;
                 }
                 const TensorInfo& info = segment_.tensors[static_cast<size_t>(source.index)];
+                if (failure && !root_tensor(info.root)) return Value::none();
                 Ref object = object_of(info, view_of(vm_.tensors, info, root_tensor(info.root)));
                 objects.emplace_back(source.index, object);
                 return object;
@@ -567,6 +580,7 @@ void Execution::leave(const Snapshot& snapshot) {
             vm::decref(std::exchange(frame->registers[saved.registers[r].first], registers[f][r].release()));
         }
     }
+    return failure;
 }
 
 Outcome Execution::run(std::string& failure) {
@@ -604,7 +618,14 @@ Outcome Execution::run(std::string& failure) {
         return outcome;
     }
     Ref error = raised ? vm_.take_raised() : Ref();
-    leave(snapshot);
+    if (std::optional<tensor::Error> failure_on_the_way = leave(snapshot); failure_on_the_way && !raised) {
+        try {
+            vm::raise_tensor_error(vm_, *failure_on_the_way);
+        } catch (vm::Raised&) {
+            error = vm_.take_raised();
+            raised = true;
+        }
+    }
     if (raised) {
         // As if the instruction had raised it: the interpreter looks for a handler.
         vm_.frame()->pc++;
