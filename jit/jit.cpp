@@ -342,7 +342,8 @@ Traced Jit::trace(vm::Frame& at, uint32_t index, Ref& result) {
         }
         moved = true;
         result = std::move(outcome.result);
-        if (outcome.traced != Traced::moved || outcome.failed) return outcome.failed ? Traced::plainly : outcome.traced;
+        if (outcome.traced != Traced::moved) return outcome.traced;
+        if (outcome.failed) return Traced::plainly;
         frame = vm_.frame();
         const lang::Instr& next = *frame->pc;
         if (next.op == Op::TRACE) {
