@@ -13,6 +13,7 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <ctime>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -38,14 +39,15 @@ using Clock = std::chrono::steady_clock;
 constexpr size_t kProgramBytes = 1000;
 constexpr uint64_t kLeakCheckEvery = 50000;  // programs; a check takes seconds
 constexpr int kLeakStatus = 77;
-constexpr double kHangSeconds = 15;
+constexpr double kHangSeconds = 15;      // of the worker's own time: a busy machine makes no hangs
+constexpr double kStuckSeconds = 300;    // on the clock, for one that waits
 
 struct Options {
     std::filesystem::path seeds = "tests/scripts";
     std::filesystem::path out = "fuzz-findings";
     uint64_t count = 100000;  // 0: only the scripts as they are
     uint64_t seed = 1;
-    double seconds = 1700;
+    double seconds = 7200;
     unsigned jobs = std::max(1u, std::thread::hardware_concurrency());
     int64_t only = -1;
     int64_t show = -1;
@@ -66,6 +68,14 @@ bool leaks_found() {
 #endif
 }
 
+// Processor time that a process has used.
+double cpu_seconds(pid_t pid) {
+    clockid_t clock;
+    timespec time{};
+    if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &time) != 0) return 0;
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
 void send_stderr_to(const char* path) {
     int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
     if (file < 0 || dup2(file, STDERR_FILENO) < 0) _exit(2);
@@ -78,6 +88,7 @@ struct Worker {
     uint64_t next = 0;  // where it begins when it is started again
     uint64_t last_done = 0;
     Clock::time_point last_change{};
+    double last_cpu = 0;
     std::filesystem::path log;
 };
 
@@ -153,6 +164,7 @@ class Fuzzer {
         std::fflush(stdout);
         worker.last_change = Clock::now();
         worker.last_done = worker.progress->done;
+        worker.last_cpu = 0;
         worker.pid = fork();
         if (worker.pid == 0) {
             send_stderr_to(worker.log.c_str());
@@ -198,7 +210,8 @@ class Fuzzer {
         } else if (worker.progress->done != worker.last_done) {
             worker.last_done = worker.progress->done;
             worker.last_change = Clock::now();
-        } else if (seconds_since(worker.last_change) > kHangSeconds) {
+            worker.last_cpu = cpu_seconds(worker.pid);
+        } else if (cpu_seconds(worker.pid) - worker.last_cpu > kHangSeconds || seconds_since(worker.last_change) > kStuckSeconds) {
             kill(worker.pid, SIGKILL);
             waitpid(worker.pid, &status, 0);
             keep(worker, worker.progress->index, "hang", hangs_);
