@@ -94,7 +94,12 @@ std::unique_ptr<FragmentGradient> make_gradient(const Fragment& fragment) {
             copies[node.id] = copy_node(node, made->backward.graph, copies);
         }
     }
-    for (Value gradient : gradients) made->gradients.push_back(gradient ? copies.at(gradient->id) : nullptr);
+    std::vector<Value> outputs;
+    for (Value gradient : gradients) {
+        made->gradients.push_back(gradient ? copies.at(gradient->id) : nullptr);
+        if (gradient) outputs.push_back(made->gradients.back());
+    }
+    made->backward.graph.set_outputs(std::move(outputs));
     return made;
 }
 

@@ -6,7 +6,10 @@
 #include <charconv>
 #include <chrono>
 
+#include "graph/text.hpp"
 #include "jit/fragment.hpp"
+#include "jit/fragment_grad.hpp"
+#include "base/source.hpp"
 #include "vm/shape.hpp"
 #include "vm/tensor.hpp"
 
@@ -33,14 +36,24 @@ const char kKey = 0;  // its address names the jit among the engine's extensions
 
 struct Jit::Hook {
     static Jit& self(void* context) { return *static_cast<Jit*>(context); }
-    static void instruction(void* context, Vm&, vm::Frame& frame, const lang::Instr* pc) {
+    static void instruction(void* context, Vm& vm, vm::Frame& frame, const lang::Instr* pc) {
         Jit& jit = self(context);
-        jit.recorder_->instruction(frame, pc);
+        try {
+            jit.recorder_->instruction(frame, pc);
+        } catch (vm::Raised&) {  // no memory for what is kept, or a backend that must not fail
+            jit.end_recording();
+            throw;
+        }
+        if (!jit.broken_.empty()) {
+            jit.end_recording();
+            vm::raise(vm, vm::Exc::RuntimeError, std::exchange(jit.broken_, {}));
+        }
         if (jit.recorder_->done()) jit.end_recording();
     }
     static void unwind(void* context, Vm&, vm::Frame& frame) {
         Jit& jit = self(context);
         jit.recorder_->unwind(frame);
+        jit.broken_.clear();  // an exception says more
         if (jit.recorder_->done()) jit.end_recording();
     }
     static Traced trace(void* context, Vm&, vm::Frame& frame, uint32_t entry, Ref& result) {
@@ -205,14 +218,31 @@ bool Jit::has_segment(vm::Frame& frame, uint32_t pc) {
     return false;
 }
 
+const BreakInfo& break_info(std::string_view name) {
+    static constexpr BreakInfo kRows[] = {
+#define BREAK(id, name, what, hint) {name, what, hint},
+#include "jit/breaks.def"
+#undef BREAK
+    };
+    for (const BreakInfo& row : kRows) {
+        if (name == row.name) return row;
+    }
+    static constexpr BreakInfo kOther = {"other", "recording ended", ""};
+    return kOther;
+}
+
 void Jit::recording_broke(Anchor& anchor, const Break& reason) {
     stats.breaks++;
     const lang::Code& code = *reason.code->plain;
     Span span = code.spans[reason.instruction];
     auto line = code.source->line_of(span.begin);
-    say("graph_breaks", fmt::format("{}: break \"{}\"{} at {}:{}: {}", anchor.name, reason.reason,
-                                    reason.detail.empty() ? "" : " (" + reason.detail + ")", code.source->name(), line,
-                                    code.source->line(line)));
+    std::string detail = reason.detail.empty() ? "" : " (" + reason.detail + ")";
+    say("graph_breaks", fmt::format("{}: break \"{}\"{} at {}:{}: {}", anchor.name, reason.reason, detail, code.source->name(),
+                                    line, code.source->line(line)));
+    if (!anchor.options.fullgraph) return;
+    const BreakInfo& info = break_info(reason.reason);
+    broken_ = fmt::format("{} is not one graph (fullgraph=True): {}{}, at {}:{}\n{}\nhint: {}", anchor.name, info.what, detail,
+                          code.source->name(), line, caret_excerpt(*code.source, span), info.hint);
 }
 
 bool Jit::plain_shape(const vm::Shape* shape) const { return shape && !shape->dictionary; }
@@ -241,6 +271,7 @@ bool Jit::made_here(const Segment& segment, int32_t slot) const {
 }
 
 void Jit::add_segment(std::unique_ptr<Segment> segment, bool at_anchor) {
+    if (!broken_.empty()) return;
     Anchor& anchor = *segment->anchor;
     segment->number = segment_count_++;
     compile(*segment);
@@ -263,6 +294,24 @@ void Jit::compile(Segment& segment) {
     for (auto& fragment : segment.fragments) {
         if (!fragment->launched) continue;
         prepare_fragment(vm_, *fragment, segment.anchor->options, native_);
+        if (!fragment->failure.empty()) {
+            std::string text = fmt::format("{}: a fragment runs operator by operator: {}", segment.anchor->name, fragment->failure);
+            if (strict) vm::raise(vm_, vm::Exc::RuntimeError, text);
+            if (warn) warn(text);
+        }
+        if (!log) continue;
+        std::vector<graph::Value> outputs;
+        for (const Fragment::Output& output : fragment->outputs) outputs.push_back(output.value);
+        if (fragment->graph.outputs().empty()) fragment->graph.set_outputs(outputs);
+        say("graph", fmt::format("{}, line {}:\n{}", segment.anchor->name, fragment->line, graph::print(fragment->graph)));
+        if (fragment->gradient) {
+            say("aot_graphs", fmt::format("{}, line {}, backward:\n{}", segment.anchor->name, fragment->line,
+                                          graph::print(fragment->gradient->backward.graph)));
+        }
+        if (!fragment->code) continue;
+        for (const inductor::KernelInfo& kernel : fragment->code->kernels()) {
+            say("output_code", fmt::format("{}, {}:\n{}", segment.anchor->name, kernel.name, kernel.text));
+        }
     }
 }
 

@@ -16,6 +16,14 @@ struct Params {
 #undef PARAM
 };
 
+// A row of breaks.def.
+struct BreakInfo {
+    const char* name;
+    const char* what;
+    const char* hint;
+};
+const BreakInfo& break_info(std::string_view name);
+
 // What jit.stats() shows.
 struct Stats {
     uint64_t traces = 0, segments = 0, fragments = 0, compiles = 0, recompiles = 0, guard_failures = 0, side_exits = 0,
@@ -35,6 +43,7 @@ class Jit {
     static Jit* of(Vm& vm);
 
     bool enabled = true;      // hot loops are found
+    bool strict = false;      // a backend that cannot compile is an error
     Log log;                  // null: none
     std::function<void(const std::string& text)> warn;
     const Params& params() const { return params_; }
@@ -74,6 +83,7 @@ class Jit {
     // ---- for the recorder
     void add_segment(std::unique_ptr<Segment> segment, bool at_anchor);
     bool has_segment(vm::Frame& frame, uint32_t pc);
+    // Where the anchor must be one graph, recording ends with an error.
     void recording_broke(Anchor& anchor, const Break& reason);
     void say(std::string_view channel, const std::string& text);
     bool plain_shape(const vm::Shape* shape) const;
@@ -106,6 +116,7 @@ class Jit {
     std::vector<Entry> entries_;
     std::unique_ptr<Recorder> recorder_;
     uint32_t segment_count_ = 0;
+    std::string broken_;        // what is raised when an anchor that must be one graph is not
     std::string last_failure_;  // guard, expected and actual of the entry that failed last
 };
 

@@ -86,6 +86,8 @@ Engine::State::State(Options given)
         vm.host.err("warning: TALC_JIT_PARAMS is not understood\n");
     }
     jit->enabled = !wanted || wanted != std::string_view("off");
+    const char* strict = std::getenv("TALC_JIT_STRICT");
+    jit->strict = strict && strict == std::string_view("1");
     jit->warn = [this](const std::string& text) { stdlib::Streams::of(vm).write_err(vm, "warning: " + text + "\n"); };
     stdlib::set_jit_log(vm, options.logs);
 }

@@ -3,6 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
+#include "base/source.hpp"
+#include "graph/text.hpp"
+#include "jit/fragment_grad.hpp"
+
 #include "stdlib/builtins.hpp"
 #include "stdlib/modules.hpp"
 #include "stdlib/streams.hpp"
@@ -116,6 +122,181 @@ Ref jit_log(Vm& vm, const Args& args) {
     for (size_t i = 0; i < args.nrest; i++) channels += std::string(to_text(vm, args.rest[i], "channel")) + ",";
     set_jit_log(vm, channels);
     return none();
+}
+
+// ---- explain ----
+
+Ref explain_call(Vm& vm, const Args& args) {
+    Ptr<Tuple> positional = make_tuple(vm, args.rest, args.nrest);
+    Ptr<Dict> keywords = make_dict(vm);
+    for (size_t i = 0; i < args.nkeywords; i++) dict_set(vm, keywords.get(), args.keyword_names[i], args.keyword_values[i]);
+    Value all[] = {vm.builtin("jit"), args[0], positional, keywords};
+    return call(vm, helper(vm, "explain"), all, 4);
+}
+
+namespace {
+
+class Report {
+  public:
+    explicit Report(Vm& vm) : vm_(vm) {}
+
+    Ref of(const jit::Anchor& anchor) {
+        Ptr<Dict> out = make_dict(vm_);
+        Ptr<List> fragments = make_list(vm_), breaks = make_list(vm_), kernels = make_list(vm_), guards = make_list(vm_),
+                  saved = make_list(vm_), fallbacks = make_list(vm_), recompiles = make_list(vm_);
+        bool effects = false;
+        double compile_ms = 0;
+        for (const auto& segment : anchor.owned) {
+            for (const auto& fragment : segment->fragments) {
+                if (!fragment->launched) continue;
+                compile_ms += fragment->compile_ms;
+                add(fragments.get(), of(anchor, *fragment, kernels.get(), fallbacks.get(), saved.get()));
+            }
+            for (const jit::Break& entry : segment->breaks) add(breaks.get(), of(entry));
+            add_guards(*segment, guards.get());
+            for (const jit::Instruction& i : segment->code) effects = effects || has_effect(i);
+        }
+        for (const std::string& text : anchor.recompiles) {
+            Ptr<Dict> one = make_dict(vm_);
+            put(one, "guard", text);
+            add(recompiles.get(), one);
+        }
+        put(out, "fragments", fragments);
+        put(out, "breaks", breaks);
+        put(out, "guards", guards);
+        put(out, "kernels", kernels);
+        put(out, "saved", saved);
+        put(out, "recompiles", recompiles);
+        put(out, "fallbacks", fallbacks);
+        put(out, "effects", Value::boolean(effects));
+        put(out, "compile_ms", Value::real(compile_ms));
+        return out;
+    }
+
+  private:
+    void put(const Ptr<Dict>& dict, const char* name, Value value) { dict_set(vm_, dict.get(), intern(vm_, name), value); }
+    void put(const Ptr<Dict>& dict, const char* name, const std::string& text) { put(dict, name, make_str(vm_, text)); }
+
+    void add(List* list, Value value) { list_append(vm_, list, value); }
+
+    static bool has_effect(const jit::Instruction& i) {
+        switch (i.op) {
+            case jit::TraceOp::StoreGlobal:
+            case jit::TraceOp::StoreEntryFree:
+            case jit::TraceOp::StoreAttr:
+            case jit::TraceOp::StoreGrad:
+            case jit::TraceOp::Random: return true;
+            case jit::TraceOp::CallNative: {
+                if (static_cast<Object*>(i.pointer)->kind != Kind::Native) return false;
+                Effect effect = static_cast<Native*>(i.pointer)->row->effect;
+                return effect == Effect::effect || effect == Effect::calls;
+            }
+            default: return false;
+        }
+    }
+
+    Ref lines_of(const jit::Anchor& anchor, const std::vector<Span>& spans) {
+        const Source& source = *cast<Code>(anchor.code.get())->plain->source;
+        std::set<uint32_t> lines;
+        for (Span span : spans) {
+            if (span.end > 0 && span.end <= source.text().size()) lines.insert(source.line_of(span.begin));
+        }
+        Ptr<List> out = make_list(vm_);
+        for (uint32_t line : lines) add(out.get(), Value::integer(line));
+        return out;
+    }
+
+    Ref of(const jit::Anchor& anchor, const jit::Fragment& fragment, List* kernels, List* fallbacks, List* saved) {
+        Ptr<Dict> out = make_dict(vm_);
+        std::vector<graph::Value> outputs;
+        for (const auto& output : fragment.outputs) outputs.push_back(output.value);
+        auto& graph = const_cast<graph::Graph&>(fragment.graph);
+        if (graph.outputs().empty()) graph.set_outputs(outputs);
+        std::vector<Span> spans;
+        int64_t nodes = 0;
+        for (graph::Value node : graph.live()) {
+            if (node->op == tensor::Op::Input || node->op == tensor::Op::Number) continue;
+            nodes++;
+            spans.insert(spans.end(), node->spans.begin(), node->spans.end());
+        }
+        put(out, "graph", graph::print(graph));
+        put(out, "nodes", Value::integer(nodes));
+        put(out, "lines", lines_of(anchor, spans));
+        Ptr<List> own = make_list(vm_);
+        if (fragment.code) {
+            for (const inductor::KernelInfo& kernel : fragment.code->kernels()) {
+                Ptr<Dict> one = make_dict(vm_);
+                put(one, "name", kernel.name);
+                Ptr<List> ops = make_list(vm_);
+                for (const std::string& op : kernel.ops) add(ops.get(), make_str(vm_, op));
+                put(one, "ops", ops);
+                put(one, "lines", lines_of(anchor, kernel.spans));
+                put(one, "external", Value::boolean(kernel.external));
+                add(own.get(), make_str(vm_, kernel.name));
+                add(kernels, one);
+            }
+            for (const std::string& text : fragment.code->fallbacks()) add(fallbacks, make_str(vm_, text));
+        } else {
+            std::string why = fragment.failure.empty() ? "backend " + anchor.options.backend : fragment.failure;
+            add(fallbacks, make_str(vm_, "all operators: " + why));
+        }
+        put(out, "kernels", own);
+        put(out, "rounds", Value::integer(1));
+        if (fragment.gradient) {
+            for (graph::Value value : fragment.gradient->saved) {
+                add(saved, make_str(vm_, std::string(tensor::name_of(value->op)) + " " + to_string(value->type())));
+            }
+        }
+        return out;
+    }
+
+    Ref of(const jit::Break& entry) {
+        Ptr<Dict> out = make_dict(vm_);
+        const lang::Code& code = *entry.code->plain;
+        Span span = code.spans[entry.instruction];
+        LineColumn at = code.source->locate(span.begin);
+        const jit::BreakInfo& info = jit::break_info(entry.reason);
+        put(out, "reason", entry.reason);
+        put(out, "line", Value::integer(at.line));
+        put(out, "column", Value::integer(at.column));
+        put(out, "what", std::string(info.what) + (entry.detail.empty() ? "" : " (" + entry.detail + ")"));
+        put(out, "stack", caret_excerpt(*code.source, span));
+        put(out, "hint", std::string(info.hint));
+        return out;
+    }
+
+    void add_guards(const jit::Segment& segment, List* guards) {
+        std::set<std::string> seen;
+        for (const jit::Instruction& i : segment.code) {
+            if (i.snapshot < 0) continue;
+            const std::string& what = segment.snapshots[static_cast<size_t>(i.snapshot)].what;
+            std::string text;
+            switch (i.op) {
+                case jit::TraceOp::GuardTensor: {
+                    const auto& guard = *static_cast<const jit::TensorGuard*>(i.pointer);
+                    text = what + " is " + to_string(*guard.layout) + " " + tensor::parenthesized(guard.sizes);
+                    break;
+                }
+                case jit::TraceOp::GuardEqual:
+                case jit::TraceOp::GuardIs: text = what + " is " + repr(vm_, i.value)->string(); break;
+                case jit::TraceOp::GuardTruth: text = what + " is " + (i.imm ? "true" : "false"); break;
+                case jit::TraceOp::GuardGradMode: text = std::string("gradients are ") + (i.imm ? "on" : "off"); break;
+                default: continue;
+            }
+            if (seen.insert(text).second) add(guards, make_str(vm_, text));
+        }
+    }
+
+    Vm& vm_;
+};
+
+}  // namespace
+
+Ref jit_report(Vm& vm, const Args& args) {
+    if (!args[1].is_kind(Kind::Function)) raise(vm, Exc::TypeError, std::string("expected a compiled function"));
+    jit::Anchor* anchor = jit_of(vm).anchor_of(cast<Function>(args[1])->code, 0);
+    if (!anchor) raise(vm, Exc::ValueError, std::string("the function is not compiled"));
+    return Report(vm).of(*anchor);
 }
 
 bool has_channel(std::string_view channels, std::string_view wanted) {
