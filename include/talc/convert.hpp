@@ -1,5 +1,7 @@
 #pragma once
-// Between C++ values and script values. Add a type of your own by specialising talc::detail::Convert:
+// Between C++ values and script values. Both directions copy, but for Value (a reference), std::function (which keeps the
+// script's function, or the host's, alive), std::string_view (the script's own text, as long as its value lives) and
+// TensorView (shared memory). Add a type of your own by specialising talc::detail::Convert:
 //     static T from(EngineState*, Raw borrowed);      // throws Error
 //     static Raw to(EngineState*, const T& value);    // owned
 #include <functional>

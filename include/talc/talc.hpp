@@ -11,6 +11,11 @@
 //
 // Engines share nothing that a script can see. One engine is used by one thread at a time; interrupt() may be called
 // from any thread and from a signal handler.
+//
+// Ownership: the engine owns its scripts' values and everything bound to it; callbacks of Options and bound functions are
+// kept until it goes, so what they refer to must live as long. A Value is a reference into the engine and must not outlive
+// it (value.hpp); memory shared through a TensorView has an owner of its own (tensor.hpp). Arguments are only borrowed:
+// strings, vectors and maps are copied into the script, and copied out by Value::as. docs/EMBEDDING.md is the tour.
 #include <cstddef>
 #include <cstdint>
 #include <functional>

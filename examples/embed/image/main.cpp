@@ -1,5 +1,5 @@
-// A host with an image: a script changes the pixels, and the host reads them back. A script that goes wrong, or on for
-// ever, is the script's problem: the host shows its report and goes on with the image that it has.
+// A host with an image: the script gets a tensor over the host's own pixels, changes them in place, and nothing is copied.
+// A script that goes wrong, or on for ever, is the script's problem: the host shows what happened and goes on.
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -30,21 +30,21 @@ void show(const char* title, const Image& image) {
 }
 
 constexpr const char* kFilters = R"(
-def negative(pixels, width, height):
-    return [255 - p for p in pixels]
+def negative(image):
+    image.copy_(255 - image)
 
-def frame(pixels, width, height):
-    for x in range(width):
-        pixels[x] = pixels[(height - 1) * width + x] = 255
-    for y in range(height):
-        pixels[y * width] = pixels[y * width + width - 1] = 255
-    return pixels
+def frame(image):
+    image[0] = image[-1] = 255
+    image[:, 0] = image[:, -1] = 255
 
-def endless(pixels, width, height):
+def endless(image):
     while True: pass
 
-def wrong(pixels, width, height):
-    return pixels[width * height]
+def wrong(image):
+    image[image.shape[0]] = 0
+
+def columns(image):
+    return image.float().mean(dim=0)
 )";
 
 }  // namespace
@@ -62,14 +62,19 @@ int main() {
     }
     Image image = gradient(24, 5);
     show("before", image);
+    // The pixels outlive the tensor, so nobody else needs to own them.
+    talc::TensorView pixels = talc::tensor_over(image.pixels.data(), {image.height, image.width});
     for (const char* filter : {"negative", "frame", "endless", "wrong"}) {
         try {
-            talc::Value result = engine.call(filter, image.pixels, image.width, image.height);
-            image.pixels = result.as<std::vector<uint8_t>>();
+            engine.call(filter, pixels);
             show(filter, image);
         } catch (const talc::Error& error) {
-            const talc::Place& place = error.traceback().back();
-            std::printf("%s, line %u: %s\n", filter, place.line, error.what());
+            std::printf("%s, line %u: %s\n", filter, error.traceback().back().line, error.what());
         }
     }
+    // And the other way: a view of a tensor that the script made.
+    talc::TensorView means = engine.call("columns", pixels).as<talc::TensorView>();
+    std::printf("means of %lld columns:", static_cast<long long>(means.count()));
+    for (int64_t i = 0; i < means.count(); i += 6) std::printf(" %.1f", static_cast<double>(means.data_as<float>()[i]));
+    std::printf("\n");
 }
