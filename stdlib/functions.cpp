@@ -6,6 +6,7 @@
 #include "base/text/utf8.hpp"
 #include "stdlib/support.hpp"
 #include "stdlib/type_forms.hpp"
+#include "vm/namespace.hpp"
 #include "vm/shape.hpp"
 
 namespace talc::stdlib {
@@ -162,17 +163,38 @@ bool matches_class(Vm& vm, Value classes, const char* complaint, const Test& tes
 
 }  // namespace
 
+namespace {
+
+// Abstract classes decide for themselves what else is one of theirs: by __subclasshook__, or from what was registered.
+bool is_taken_for(Vm& vm, Class* derived, Class* cls) {
+    if (!cls->user) return false;
+    Ptr<Str> hook = intern(vm, "__subclasshook__");
+    if (!find_class_attr(vm, cls, hook.get()).is_kind(Kind::ClassMethod)) return false;
+    if (Cell* registry = namespace_find(cls->attributes, intern(vm, "_abc_registry").get())) {
+        Ref list = registry->value;
+        for (size_t i = 0; list.is_kind(Kind::List) && i < cast<List>(list.get())->size; i++) {
+            Value known = cast<List>(list.get())->items[i];
+            if (is_class(known) && is_subclass(derived, cast<Class>(known))) return true;
+        }
+    }
+    Ref answer = call(vm, get_attr(vm, Value::object(cls), hook.get()), Value::object(derived));
+    return answer.get().is_bool() && answer.get().b;
+}
+
+}  // namespace
+
 Ref builtin_isinstance(Vm& vm, const Args& args) {
     Value v = args[0];
-    return boolean(matches_class(vm, args[1], "isinstance() arg 2 must be a type, a tuple of types, or a union",
-                                 [&](Class* cls) { return is_instance(vm, v, cls); }));
+    return boolean(matches_class(vm, args[1], "isinstance() arg 2 must be a type, a tuple of types, or a union", [&](Class* cls) {
+        return is_instance(vm, v, cls) || is_taken_for(vm, class_of(vm, v), cls);
+    }));
 }
 
 Ref builtin_issubclass(Vm& vm, const Args& args) {
     if (!is_class(args[0])) raise(vm, Exc::TypeError, "issubclass() arg 1 must be a class");
     Class* derived = cast<Class>(args[0]);
     return boolean(matches_class(vm, args[1], "issubclass() arg 2 must be a class, a tuple of classes, or a union",
-                                 [&](Class* cls) { return is_subclass(derived, cls); }));
+                                 [&](Class* cls) { return is_subclass(derived, cls) || is_taken_for(vm, derived, cls); }));
 }
 
 // ---- Representations ------------------------------------------------------------------------------

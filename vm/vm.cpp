@@ -76,7 +76,8 @@ void populate_class(Vm& vm, Class* cls) {
         decref(cell->value);
         cell->value = value.release();
     }
-    for (const Class* unhashable : {vm.classes.list, vm.classes.dict, vm.classes.set, vm.classes.slice}) {
+    for (const Class* unhashable : {vm.classes.list, vm.classes.dict, vm.classes.set, vm.classes.slice, vm.classes.dict_keys,
+                                    vm.classes.dict_items}) {
         if (cls == unhashable) namespace_add(vm, cls->attributes, vm.names.special(Special::Hash))->value = Value::none();
     }
 }
