@@ -49,11 +49,13 @@ class Compose : public Builder<E> {
     }
     Value softmax(Value x, int64_t dim) {
         tensor::Dims dims = dims_of(x, dim);
+        if (is_empty(x, dims)) return e.emit(Op::Clone, {x});
         Value exps = this->exp(shifted(x, dims));
         return this->div(exps, this->sum(exps, dims, true));
     }
     Value log_softmax(Value x, int64_t dim) {
         tensor::Dims dims = dims_of(x, dim);
+        if (is_empty(x, dims)) return e.emit(Op::Clone, {x});
         Value y = shifted(x, dims);
         return this->sub(y, this->log(this->sum(this->exp(y), dims, true)));
     }
@@ -107,6 +109,10 @@ class Compose : public Builder<E> {
     }
 
   private:
+    // A fold over nothing has no largest element.
+    bool is_empty(Value x, const tensor::Dims& dims) const {
+        return !dims.empty() && e.shape(x)[static_cast<size_t>(dims[0])] == Dim(0);
+    }
     tensor::Dims dims_of(Value x, int64_t dim) const {
         int64_t rank = static_cast<int64_t>(e.shape(x).size());
         int64_t wrapped = tensor::wrap_dim(dim, rank);

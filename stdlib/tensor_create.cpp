@@ -267,6 +267,16 @@ Ref make_randint(Vm& vm, const Args& args) {
     return finish(vm, made, options);
 }
 
+Ref make_randint_like(Vm& vm, const Args& args) {
+    Tensor like = tensor_arg(vm, args, 0, "randint_like");
+    int64_t low = 0, high = int_arg(vm, args[1], "randint_like", "high", 2);
+    if (given(args[2])) {
+        low = high;
+        high = int_arg(vm, args[2], "randint_like", "high", 3);
+    }
+    return wrap(vm, random_ints(vm, low, high, like.sizes(), dtype_arg(vm, args[3], "randint_like").value_or(like.dtype())));
+}
+
 Ref make_randperm(Vm& vm, const Args& args) {
     Options options(vm, args, 1, "randperm");
     int64_t n = int_arg(vm, args[0], "randperm", "n", 1);

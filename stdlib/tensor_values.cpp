@@ -230,9 +230,15 @@ Ref set_default_dtype(Vm& vm, const Args& args) {
 }
 Ref get_default_dtype(Vm& vm, const Args&) { return dtype_value(vm, vm.tensors.default_float); }
 
-// The builtin names of dtypes.
+// The builtin names of dtypes, and of functions that are written in Talc.
 Ref make_builtin_value(Vm& vm, std::string_view name) {
     if (name == "jit") return make_jit_value(vm);
+    for (std::string_view written : {"grad", "value_and_grad", "vjp", "jvp", "vmap"}) {
+        if (name != written) continue;
+        Ref module = vm.import_module("transforms", "");
+        // While that module itself is being run it has its own names.
+        return cast<Module>(module.get())->initialized ? get_attr(vm, module, intern(vm, name).get()) : Ref();
+    }
     std::optional<DType> dtype = tensor::dtype_named(name);
     return dtype && *dtype != DType::Bool ? dtype_value(vm, *dtype) : Ref();
 }
