@@ -117,6 +117,8 @@ bool Recorder::loop_closed(uint32_t pc) {
 
 // Everything is computed, and the interpreter (or the next segment) goes on there.
 void Recorder::end_with_jump(uint32_t pc) {
+    current_.before = take_snapshot(pc);
+    current_.before_index = -1;
     // Tensors that live in registers are results.
     for (ShadowFrame& frame : shadow_) {
         for (const Source& source : frame.registers) {
@@ -243,6 +245,7 @@ bool Recorder::begin(vm::Frame& frame, const lang::Instr* pc) {
             cut_here(at);
             start_segment(frame, at);
             top().pc = at;
+            current_.before_index = -1;
         }
     }
     length_++;
