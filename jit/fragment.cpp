@@ -68,13 +68,11 @@ Tensor view_of(tensor::Context& context, const TensorInfo& info, Tensor root) {
     return root;
 }
 
-void prepare_fragment(Vm& vm, Fragment& fragment, const Options& options, inductor::Backend* native) {
-    (void)vm;
-    if (options.backend == "eager") return;
+bool prepare_fragment(Fragment& fragment, const Options& options) {
+    if (options.backend == "eager") return false;
     fragment.gradient = make_gradient(fragment);
-    if (options.backend != "inductor" || !native) return;
     std::vector<graph::Value> outputs;
-    inductor::FragmentSpec spec;
+    inductor::FragmentSpec& spec = fragment.spec;
     for (size_t i = 0; i < fragment.outputs.size(); ++i) {
         outputs.push_back(fragment.outputs[i].value);
         spec.orders.push_back(fragment.outputs[i].order);
@@ -95,10 +93,14 @@ void prepare_fragment(Vm& vm, Fragment& fragment, const Options& options, induct
     spec.graph = &fragment.graph;
     spec.layouts = fragment.layouts;
     spec.name = "fragment";
+    return options.backend == "inductor";
+}
+
+void compile_fragment(Fragment& fragment, inductor::Backend& backend) {
     auto started = std::chrono::steady_clock::now();
     try {
-        fragment.code = native->compile(spec);
-    } catch (const tensor::Error& error) {
+        fragment.code = backend.compile(fragment.spec);
+    } catch (const std::exception& error) {
         fragment.failure = error.what();
     }
     fragment.compile_ms =
@@ -121,7 +123,7 @@ void launch(Vm& vm, const Segment& segment, size_t index, Value* slots, uint64_t
         arguments.push_back(fragment_input(vm, fragment, i, segment, slots));
     }
     size_t saved = fragment.gradient ? fragment.gradient->saved.size() : 0;
-    if (fragment.code) {
+    if (fragment.ready.load(std::memory_order_acquire) && fragment.code) {
         results.resize(fragment.outputs.size() + saved);
         fragment.code->run(vm.tensors, arguments, results);
         launches += fragment.code->launches();

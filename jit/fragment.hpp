@@ -4,8 +4,10 @@
 
 namespace talc::jit {
 
-// Chooses how the fragment runs. A backend that cannot leaves it to evaluation, and says why.
-void prepare_fragment(Vm& vm, Fragment& fragment, const Options& options, inductor::Backend* native);
+// Chooses how the fragment runs; true: it is to be compiled.
+bool prepare_fragment(Fragment& fragment, const Options& options);
+// A backend that cannot leaves it to evaluation, and says why. Touches nothing but the fragment.
+void compile_fragment(Fragment& fragment, inductor::Backend& backend);
 
 // Runs it: inputs from the slots, outputs into them. Fails with a tensor::Error before anything has been written.
 void launch(Vm& vm, const Segment& segment, size_t index, Value* slots, uint64_t& launches);

@@ -135,15 +135,14 @@ Anchor& Jit::make_anchor(vm::Code* code, uint32_t pc, Options options, bool forc
     anchor->options = std::move(options);
     anchor->forced = forced;
     anchor->name = std::move(name);
+    by_place_[{code, pc}] = anchor.get();
     anchors_.push_back(std::move(anchor));
     return *anchors_.back();
 }
 
 Anchor* Jit::anchor_of(vm::Code* code, uint32_t pc) {
-    for (auto& anchor : anchors_) {
-        if (anchor->code.get().o == code && anchor->pc == pc) return anchor.get();
-    }
-    return nullptr;
+    auto found = by_place_.find({code, pc});
+    return found == by_place_.end() ? nullptr : found->second;
 }
 
 Ref Jit::compiled(vm::Function* function, Options options) {
@@ -161,8 +160,11 @@ void Jit::disable(vm::Function* function) {
     anchor.disabled = true;
 }
 
+void Jit::wait() { queue_.wait(); }
+
 void Jit::reset() {
     if (recorder_) end_recording();
+    queue_.clear();
     for (Entry& entry : entries_) entry.segments.clear();
     for (auto& anchor : anchors_) {
         anchor->owned.clear();
@@ -293,8 +295,15 @@ void Jit::add_segment(std::unique_ptr<Segment> segment, bool at_anchor) {
 void Jit::compile(Segment& segment) {
     for (auto& fragment : segment.fragments) {
         if (!fragment->launched) continue;
-        prepare_fragment(vm_, *fragment, segment.anchor->options, native_);
-        if (!fragment->failure.empty()) {
+        if (prepare_fragment(*fragment, segment.anchor->options) && native_) {
+            if (segment.anchor->forced) {
+                compile_fragment(*fragment, *native_);
+                fragment->ready = true;
+            } else {
+                queue_.add(fragment, native_);
+            }
+        }
+        if (fragment->ready && !fragment->failure.empty()) {
             std::string text = fmt::format("{}: a fragment runs operator by operator: {}", segment.anchor->name, fragment->failure);
             if (strict) vm::raise(vm_, vm::Exc::RuntimeError, text);
             if (warn) warn(text);
@@ -308,7 +317,7 @@ void Jit::compile(Segment& segment) {
             say("aot_graphs", fmt::format("{}, line {}, backward:\n{}", segment.anchor->name, fragment->line,
                                           graph::print(fragment->gradient->backward.graph)));
         }
-        if (!fragment->code) continue;
+        if (!fragment->ready || !fragment->code) continue;
         for (const inductor::KernelInfo& kernel : fragment->code->kernels()) {
             say("output_code", fmt::format("{}, {}:\n{}", segment.anchor->name, kernel.name, kernel.text));
         }
@@ -318,13 +327,19 @@ void Jit::compile(Segment& segment) {
 // ---- running ----------------------------------------------------------------------------------------------
 
 void Jit::hot(vm::Frame& frame, lang::Instr* header) {
-    if (params_.everything) vm_.warm();
-    if (!enabled || recorder_ || frame.generator) return;
-    if (header->op == Op::TRACE) return;
+    if (!enabled) return;
+    // Headers and calls are looked at as long as operators keep running.
+    if (ops_ != ops_seen_ || params_.everything) {
+        ops_seen_ = ops_;
+        idle_ = 0;
+    }
+    if (++idle_ < params_.cool) vm_.warm();
+    if (recorder_ || frame.generator || header->op == Op::TRACE) return;
+    auto pc = static_cast<uint32_t>(header - frame.code->instrs);
     // A compiled function's loops are its own affair.
     if (Anchor* whole = anchor_of(frame.code, 0); whole && ((whole->forced && !whole->given_up) || whole->disabled)) return;
-    auto pc = static_cast<uint32_t>(header - frame.code->instrs);
     bool function = pc == 0 && frame.pc == frame.code->instrs;
+    if (function && frame.code->heat == 0 && !params_.everything) return;
     Anchor* anchor = anchor_of(frame.code, pc);
     if (!anchor) {
         auto line = frame.code->plain->source->line_of(frame.code->plain->spans[pc].begin);
@@ -333,8 +348,14 @@ void Jit::hot(vm::Frame& frame, lang::Instr* header) {
         Options options;
         options.backend = hot_backend_;
         anchor = &make_anchor(frame.code, pc, std::move(options), false, std::move(name));
+        anchor->seen = ops_;
+        if (!params_.everything) return;
     }
-    if (anchor->disabled || ++anchor->rounds < params_.warm_rounds) return;
+    // A function must have run operators itself; a loop's body may have called for them.
+    uint64_t now = function ? frame.code->heat : ops_;
+    if (anchor->seen == now && !params_.everything) return;
+    anchor->seen = now;
+    if (anchor->disabled || ++anchor->rounds < (function ? params_.warm_calls : params_.warm_rounds)) return;
     entries_[patch(frame.code, pc)].anchor = anchor;
 }
 

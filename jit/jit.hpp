@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "jit/compile_queue.hpp"
 #include "jit/recorder.hpp"
 #include "jit/trace.hpp"
 
@@ -56,6 +57,7 @@ class Jit {
     Ref compiled(vm::Function* function, Options options);
     void disable(vm::Function* function);
     void reset();
+    void wait();  // until all that is being compiled is ready
     // Every anchor that has compiled code.
     const std::vector<std::unique_ptr<Anchor>>& anchors() const { return anchors_; }
     Anchor* anchor_of(vm::Code* code, uint32_t pc);
@@ -72,7 +74,10 @@ class Jit {
         void grad_set(const tensor::Tensor&, const tensor::Tensor&) override {}
         void count() {
             jit_.stats.eager_ops++;
-            if (jit_.enabled) jit_.vm_.warm();
+            if (!jit_.enabled) return;
+            jit_.ops_++;
+            jit_.vm_.frame()->code->heat++;
+            jit_.vm_.warm();
         }
 
       private:
@@ -115,7 +120,12 @@ class Jit {
     std::vector<std::unique_ptr<Anchor>> anchors_;
     std::vector<Entry> entries_;
     std::unique_ptr<Recorder> recorder_;
+    CompileQueue queue_;
     uint32_t segment_count_ = 0;
+    std::map<std::pair<const vm::Code*, uint32_t>, Anchor*> by_place_;
+    uint64_t ops_ = 0;       // operators that the interpreter ran
+    uint64_t ops_seen_ = 0;  // when somebody last looked
+    uint32_t idle_ = 0;
     std::string broken_;        // what is raised when an anchor that must be one graph is not
     std::string last_failure_;  // guard, expected and actual of the entry that failed last
 };

@@ -36,7 +36,9 @@ void Recorder::conclude_load_attr(vm::Frame& frame, uint32_t next) {
             return write(i.a, result);
         }
         if (tensors) return conclude_value(frame, i.a, next);
-        // Sizes, dtype and the like are what the guard says.
+        // Sizes, dtype and the like are what the guard says; a place on the tape is not.
+        const vm::NativeRow* row = vm_.table.find("Tensor", site.name->view());
+        if (!row || row->record != vm::Record::metadata) return refuse("instruction", "a tensor's attribute");
         Value actual = frame.registers[i.a];
         if (vm::is_tensor(actual)) return refuse("unknown-tensor");
         consume_operands();

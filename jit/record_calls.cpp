@@ -372,6 +372,11 @@ void Recorder::conclude_call(vm::Frame& frame, uint32_t next) {
         bool metadata = current_.native && current_.native->row->record == vm::Record::metadata &&
                         std::any_of(current_.values.begin(), current_.values.end(),
                                     [&](const Ref& v) { return vm::is_tensor(v); });
+        // Strides that follow from nothing are not guarded.
+        bool free_strides = metadata && std::any_of(current_.values.begin(), current_.values.end(), [&](const Ref& v) {
+            return vm::is_tensor(v) && !vm::tensor_of(v).is_contiguous() && current_.native->row->name == std::string_view("stride");
+        });
+        if (free_strides) return refuse("instruction", "strides");
         if (metadata && !current_.ran) {
             guard_attributes();
             segment_->kept.push_back(frame.registers[i.a]);

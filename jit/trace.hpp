@@ -2,6 +2,7 @@
 // Compiled code: a segment is a stretch of a program, from one place in the bytecode to the next place where data
 // decides or where nothing more could be recorded, across calls and returns. Between segments all state is in the VM's
 // frames, so that a segment can be entered from the interpreter and left to it at any snapshot.
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -139,7 +140,10 @@ struct Fragment {
     int32_t resume = -1;  // snapshot from which the interpreter does it again when it fails
     int line = 0;
 
-    std::unique_ptr<inductor::Executable> code;  // null: the graph is evaluated
+    // What a compiler made of it, valid once `ready`; null: the graph is evaluated.
+    std::atomic<bool> ready{false};
+    std::unique_ptr<inductor::Executable> code;
+    inductor::FragmentSpec spec;
     std::shared_ptr<FragmentGradient> gradient;  // of results that are differentiated outside
     std::string failure;                         // why there is none
     double compile_ms = 0;
@@ -200,7 +204,8 @@ struct Anchor {
     std::string name;
     Options options;
     bool forced = false;    // @jit: from the first call on
-    uint32_t rounds = 0;    // times it was reached while warm
+    uint32_t rounds = 0;    // times it was reached after tensor operators had run
+    uint64_t seen = 0;      // operators when it was reached last
     uint32_t compiles = 0;  // recordings that began at the anchor itself
     uint32_t segments = 0;
     bool given_up = false;

@@ -107,7 +107,7 @@ Ref jit_reset(Vm& vm, const Args&) {
 }
 
 Ref jit_wait(Vm& vm, const Args&) {
-    jit_of(vm);
+    jit_of(vm).wait();
     return none();
 }
 
@@ -223,7 +223,7 @@ class Report {
         put(out, "nodes", Value::integer(nodes));
         put(out, "lines", lines_of(anchor, spans));
         Ptr<List> own = make_list(vm_);
-        if (fragment.code) {
+        if (fragment.ready && fragment.code) {
             for (const inductor::KernelInfo& kernel : fragment.code->kernels()) {
                 Ptr<Dict> one = make_dict(vm_);
                 put(one, "name", kernel.name);

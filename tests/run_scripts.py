@@ -29,8 +29,8 @@ ROOT = TESTS.parent
 ENGINES = {
     "interp": ({"TALC_JIT": "off"}, 1),
     # Everything that can be recorded is, at once.
-    "jit-eager": ({"TALC_JIT": "on", "TALC_JIT_PARAMS": "everything=1,warm_rounds=1,hot_exit=1,backend=eager"}, 3),
-    "jit-aot": ({"TALC_JIT": "on", "TALC_JIT_PARAMS": "everything=1,warm_rounds=1,hot_exit=1,backend=aot_eager"}, 3),
+    "jit-eager": ({"TALC_JIT": "on", "TALC_JIT_PARAMS": "everything=1,warm_rounds=1,warm_calls=1,hot_exit=1,backend=eager"}, 3),
+    "jit-aot": ({"TALC_JIT": "on", "TALC_JIT_PARAMS": "everything=1,warm_rounds=1,warm_calls=1,hot_exit=1,backend=aot_eager"}, 3),
     "jit": ({"TALC_JIT": "on"}, 3),
     "gc-stress": ({"TALC_JIT": "off", "TALC_GC_STRESS": "1", "TALC_VERIFY": "1"}, 6),
 }

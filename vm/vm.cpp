@@ -304,7 +304,7 @@ void Vm::interrupt() {
 }
 
 void Vm::poll_slow() {
-    poll_flag.store(false, std::memory_order_relaxed);
+    poll_flag.store(warm_, std::memory_order_relaxed);  // that one waits for a loop header or a call
     if (interrupted_.exchange(false)) {
         raise_object(*this, make_exception(*this, classes.of(Exc::KeyboardInterrupt), nullptr, 0));
     }
