@@ -33,6 +33,9 @@ llvm::Value* emit_apply(llvm::IRBuilderBase& build, const loops::Value& value, l
 
 // Elementary functions of floats, or of vectors of them: float32 by polynomials to about 2 ulp.
 llvm::Value* emit_function(llvm::IRBuilderBase& build, loops::Op op, llvm::Value* x);
+// Element `number` (i64, or a vector of them) of rand or randn as float: the numbers of tensor/philox.hpp, bit by bit.
+llvm::Value* emit_random(llvm::IRBuilderBase& build, loops::Op op, llvm::Value* seed, llvm::Value* position,
+                         llvm::Value* number);
 // A function of the C library, lane by lane.
 llvm::Value* call_for_each_lane(llvm::IRBuilderBase& build, const char* name, std::span<llvm::Value* const> x);
 

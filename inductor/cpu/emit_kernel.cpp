@@ -255,9 +255,13 @@ class Emitter {
         V lanes = nullptr;   // vector, or one for each point
         V chunk = nullptr;
         V single = nullptr;  // of the elements left over
+        V lanes_at = nullptr, single_at = nullptr;  // of argmax and argmin: where the extreme was
     };
 
-    static DType joined_dtype(const loops::Value& fold) {
+    static bool to_index(const loops::Value& fold) { return fold.op == Op::Argmax || fold.op == Op::Argmin; }
+
+    DType joined_dtype(const loops::Value& fold) const {
+        if (to_index(fold)) return kernel_.values[fold.operands[0]].dtype;
         bool sums = fold.op == Op::Sum || fold.op == Op::Prod;
         return sums && is_float(fold.dtype) ? DType::Float64 : fold.dtype;
     }
@@ -271,7 +275,7 @@ class Emitter {
             case Op::All: return constant_like(build_, type, 1);
             default: break;
         }
-        bool max = fold.op == Op::Amax;
+        bool max = fold.op == Op::Amax || fold.op == Op::Argmax;
         if (is_float(dtype)) return ConstantFP::getInfinity(type, max);
         if (dtype == DType::Bool) return max ? llvm::Constant::getNullValue(type) : llvm::Constant::getAllOnesValue(type);
         unsigned bits = type->getScalarSizeInBits();
@@ -292,6 +296,32 @@ class Emitter {
         auto id = floating ? (max ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum)
                            : (max ? llvm::Intrinsic::smax : llvm::Intrinsic::smin);
         return build_.CreateBinaryIntrinsic(id, a, b);
+    }
+
+    // Whether (x, at) goes before (best, best_at): nan before all, then the extreme, then the lesser place.
+    V beats(const loops::Value& fold, DType dtype, V x, V at, V best, V best_at) {
+        bool max = fold.op == Op::Argmax;
+        V better, tie;
+        if (is_float(dtype)) {
+            V new_nan = build_.CreateFCmpUNO(x, x), old_nan = build_.CreateFCmpUNO(best, best);
+            V beyond = max ? build_.CreateFCmpOGT(x, best) : build_.CreateFCmpOLT(x, best);
+            better = build_.CreateAnd(build_.CreateNot(old_nan), build_.CreateOr(new_nan, beyond));
+            tie = build_.CreateOr(build_.CreateAnd(new_nan, old_nan), build_.CreateFCmpOEQ(x, best));
+        } else if (dtype == DType::Bool) {
+            better = max ? build_.CreateICmpUGT(x, best) : build_.CreateICmpULT(x, best);
+            tie = build_.CreateICmpEQ(x, best);
+        } else {
+            better = max ? build_.CreateICmpSGT(x, best) : build_.CreateICmpSLT(x, best);
+            tie = build_.CreateICmpEQ(x, best);
+        }
+        return build_.CreateOr(better, build_.CreateAnd(tie, build_.CreateICmpSLT(at, best_at)));
+    }
+
+    void collect_place(V place, V place_at, const loops::Value& fold, DType dtype, V x, V at) {
+        V best = build_.CreateLoad(x->getType(), place), best_at = build_.CreateLoad(at->getType(), place_at);
+        V wins = beats(fold, dtype, x, at, best, best_at);
+        build_.CreateStore(build_.CreateSelect(wins, x, best), place);
+        build_.CreateStore(build_.CreateSelect(wins, at, best_at), place_at);
     }
 
     V variable(Type* type, V start) {
@@ -328,7 +358,7 @@ class Emitter {
                 DType joined = joined_dtype(value);
                 bool chunked = value.op == Op::Sum && joined == DType::Float64 && value.dtype != DType::Float64;
                 accumulators.push_back({static_cast<ValueId>(i), joined, chunked});
-                need(need, value.operands[0]);
+                for (ValueId operand : value.inputs()) need(need, operand);
             }
             // Checks are made in the first pass in which they can be.
             bool raises = value.kind == loops::Value::Bound ||
@@ -359,6 +389,14 @@ class Emitter {
             if (across) {
                 Type* scalar = carrier_type(build_, a.joined, 1);
                 a.single = variable(scalar, start_of(fold, a.joined, scalar));
+            }
+            if (to_index(fold)) {
+                auto nowhere = [&](unsigned lanes_here) {
+                    Type* place = carrier_type(build_, DType::Int64, lanes_here);
+                    return variable(place, llvm::ConstantInt::get(place, llvm::APInt::getSignedMaxValue(64)));
+                };
+                a.lanes_at = nowhere(width);
+                if (across) a.single_at = nowhere(1);
             }
         }
         folded_loop(0, accumulators, stores, needed, lanes, chunks);
@@ -429,6 +467,11 @@ class Emitter {
         const loops::Value& operand = kernel_.values[fold.operands[0]];
         unsigned width = along_parallel_ ? width_ : single ? 1 : lanes_;
         V x = widened(at_[fold.operands[0]], width);
+        if (to_index(fold)) {
+            V at = widened(at_[fold.operands[1]], width);
+            collect_place(single ? a.single : a.lanes, single ? a.single_at : a.lanes_at, fold, a.joined, x, at);
+            return;
+        }
         bool direct = a.chunked && !single;
         if (!direct && operand.dtype != a.joined) x = emit_convert(build_, x, operand.dtype, a.joined);
         V place = direct ? a.chunk : single ? a.single : a.lanes;
@@ -447,6 +490,7 @@ class Emitter {
     V total(Accumulator& a, unsigned width, bool across) {
         const loops::Value& fold = kernel_.values[a.fold];
         V sum = build_.CreateLoad(carrier_type(build_, a.joined, width), a.lanes);
+        if (to_index(fold)) return place_of_extreme(a, width, across, sum);
         if (across) {
             for (unsigned half = width / 2; half >= 1; half /= 2) {
                 llvm::SmallVector<int, 32> low, high;
@@ -462,7 +506,23 @@ class Emitter {
         return sum;
     }
 
+    V place_of_extreme(Accumulator& a, unsigned width, bool across, V best) {
+        const loops::Value& fold = kernel_.values[a.fold];
+        V at = build_.CreateLoad(carrier_type(build_, DType::Int64, width), a.lanes_at);
+        if (!across) return at;
+        V first = build_.CreateLoad(carrier_type(build_, a.joined, 1), a.single);
+        V first_at = build_.CreateLoad(build_.getInt64Ty(), a.single_at);
+        for (unsigned lane = 0; lane < width; ++lane) {
+            V x = build_.CreateExtractElement(best, uint64_t{lane}), x_at = build_.CreateExtractElement(at, uint64_t{lane});
+            V wins = beats(fold, a.joined, x, x_at, first, first_at);
+            first = build_.CreateSelect(wins, x, first);
+            first_at = build_.CreateSelect(wins, x_at, first_at);
+        }
+        return first_at;
+    }
+
     V as_result(const Accumulator& a, V sum) {
+        if (to_index(kernel_.values[a.fold])) return sum;
         DType dtype = kernel_.values[a.fold].dtype;
         return a.joined == dtype ? emit_round(build_, sum, dtype) : emit_convert(build_, sum, a.joined, dtype);
     }
@@ -480,6 +540,8 @@ class Emitter {
             case loops::Value::Number: return emit_number(value);
             case loops::Value::Index: return emit_index(value.index);
             case loops::Value::Bound: return emit_bound(value);
+            case loops::Value::Random:
+                return emit_random(build_, value.op, at_[value.operands[0]], at_[value.operands[1]], emit_index(value.index));
             case loops::Value::Apply: return emit_operator(value);
             case loops::Value::Fold: break;
         }
@@ -698,6 +760,9 @@ bool folds_in_pieces(const Kernel& kernel) {
     if (!kernel.parallel.empty() || kernel.folded.empty()) return false;
     std::vector<Placement> places = place(kernel);
     if (phase_count(kernel, places) != 1) return false;
+    for (const loops::Value& value : kernel.values) {
+        if (value.kind == loops::Value::Fold && (value.op == Op::Argmax || value.op == Op::Argmin)) return false;
+    }
     for (const loops::Store& store : kernel.stores) {
         std::vector<uint32_t> symbols;
         collect_symbols(store.index, symbols);

@@ -87,6 +87,10 @@ class Printer {
                 }
                 text = apply_text(kernel_, value);
                 break;
+            case Value::Random:
+                text = fmt::format("{}_of(philox(v{}, v{}, {}))", name_of(value.op), value.operands[0], value.operands[1],
+                                   index_text(value.index));
+                break;
             case Value::Fold: return;
         }
         line("const {} v{} = {};", carrier_of(value.dtype), id, text);
@@ -286,7 +290,9 @@ class Printer {
 
     // Float sums are made in float and collected in double now and then.
     static bool collects(const Value& fold) { return fold.op == Op::Sum && is_float(fold.dtype) && fold.dtype != DType::Float64; }
-    static std::string joined_type(const Value& fold) {
+    static bool to_index(const Value& fold) { return fold.op == Op::Argmax || fold.op == Op::Argmin; }
+    std::string joined_type(const Value& fold) const {
+        if (to_index(fold)) return fmt::format("Best<{}>", carrier_of(kernel_.values[fold.operands[0]].dtype));
         bool sums = fold.op == Op::Sum || fold.op == Op::Prod;
         return sums && is_float(fold.dtype) ? "double" : carrier_of(fold.dtype);
     }
@@ -296,11 +302,17 @@ class Printer {
             case Op::Prod: return "Prod";
             case Op::Amax: return "Amax";
             case Op::Amin: return "Amin";
+            case Op::Argmax: return "Argmax";
+            case Op::Argmin: return "Argmin";
             case Op::Any: return "Any";
             default: return "All";
         }
     }
-    static std::string start_of(const Value& fold) {
+    std::string start_of(const Value& fold) const {
+        if (to_index(fold)) {
+            std::string extreme = start_of_extreme(kernel_.values[fold.operands[0]].dtype, fold.op == Op::Argmax);
+            return fmt::format("{}{{{}, 9223372036854775807ll}}", joined_type(fold), extreme);
+        }
         switch (fold.op) {
             case Op::Sum: return fmt::format("{}(0)", joined_type(fold));
             case Op::Prod: return fmt::format("{}(1)", joined_type(fold));
@@ -308,10 +320,12 @@ class Printer {
             case Op::All: return "true";
             default: break;
         }
-        bool max = fold.op == Op::Amax;
-        if (fold.dtype == DType::Bool) return max ? "false" : "true";
-        if (is_float(fold.dtype)) return number_text(loops::Scalar(max ? -HUGE_VAL : HUGE_VAL), fold.dtype);
-        if (fold.dtype == DType::Int64) return max ? "(-9223372036854775807ll - 1)" : "9223372036854775807ll";
+        return start_of_extreme(fold.dtype, fold.op == Op::Amax);
+    }
+    static std::string start_of_extreme(DType dtype, bool max) {
+        if (dtype == DType::Bool) return max ? "false" : "true";
+        if (is_float(dtype)) return number_text(loops::Scalar(max ? -HUGE_VAL : HUGE_VAL), dtype);
+        if (dtype == DType::Int64) return max ? "(-9223372036854775807ll - 1)" : "9223372036854775807ll";
         return max ? "(-2147483647 - 1)" : "2147483647";
     }
 
@@ -376,7 +390,7 @@ class Printer {
             const Value& value = kernel_.values[i];
             if (value.kind == Value::Fold && places_[i].used && places_[i].phase == phase + 1) {
                 folds.push_back(static_cast<ValueId>(i));
-                need(need, value.operands[0]);
+                for (ValueId operand : value.inputs()) need(need, operand);
             }
             bool raises = value.kind == Value::Bound || (value.kind == Value::Apply && value.mode && value.op != Op::Gelu);
             if (raises && places_[i].folded && places_[i].phase == phase) need(need, static_cast<ValueId>(i));
@@ -418,6 +432,9 @@ class Printer {
             const Value& fold = kernel_.values[id];
             if (collects(fold)) {
                 line("c{0} += v{1};", id, fold.operands[0]);
+            } else if (to_index(fold)) {
+                line("w{0} = {1}::join(w{0}, {2}{{v{3}, v{4}}});", id, joiner(fold.op), joined_type(fold), fold.operands[0],
+                     fold.operands[1]);
             } else {
                 line("w{0} = {1}::join(w{0}, static_cast<{2}>(v{3}));", id, joiner(fold.op), joined_type(fold), fold.operands[0]);
             }
@@ -442,6 +459,10 @@ class Printer {
                 case Fold::Warp: call = fmt::format("warp_fold<{}>({})", joiner(fold.op), sum); break;
                 case Fold::Block: call = fmt::format("block_fold<{}, {}>({}, {})", joiner(fold.op), joined_type(fold), sum, start_of(fold)); break;
                 case Fold::Columns: call = fmt::format("column_fold<{}>({})", joiner(fold.op), sum); break;
+            }
+            if (to_index(fold)) {
+                line("const i64 v{} = {}.at;", id, call);
+                continue;
             }
             line("const {0} v{1} = {2};", carrier_of(fold.dtype), id,
                  rounded(fmt::format("static_cast<{}>({})", carrier_of(fold.dtype), call), fold.dtype));

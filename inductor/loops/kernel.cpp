@@ -33,7 +33,7 @@ std::vector<Placement> place(const Kernel& kernel) {
         const Value& value = kernel.values[i];
         Placement& own = places[i];
         for (ValueId operand : value.inputs()) see(own, places[operand]);
-        if (value.kind == Value::Load || value.kind == Value::Index) {
+        if (value.kind == Value::Load || value.kind == Value::Index || value.kind == Value::Random) {
             std::vector<uint32_t> symbols;
             collect_symbols(value.index, symbols);
             for (uint32_t symbol : symbols) {
@@ -104,6 +104,7 @@ std::string text_of_value(const Value& value, const std::vector<Site>& sites) {
         case Value::Index: return fmt::format("index {}", text_of(value.index));
         case Value::Apply: return with_operands(std::string(name_of(value.op)) + (!value.mode ? "" : value.op == Op::Gelu ? ".tanh" : ".checked"));
         case Value::Fold: return with_operands("fold " + std::string(name_of(value.op)));
+        case Value::Random: return with_operands(std::string(name_of(value.op))) + fmt::format(" at {}", text_of(value.index));
         case Value::Bound:
             return with_operands("bound") + fmt::format(" < {}{} dim {}", text_of(value.index), value.mode ? " wraps" : "",
                                                         sites[value.site].dim);
@@ -145,8 +146,9 @@ std::string print(const Kernel& kernel) {
 
 namespace {
 
+bool folds_to_index(Op op) { return op == Op::Argmax || op == Op::Argmin; }
 bool folds(Op op) {
-    return op == Op::Sum || op == Op::Prod || op == Op::Amax || op == Op::Amin || op == Op::Any || op == Op::All;
+    return folds_to_index(op) || op == Op::Sum || op == Op::Prod || op == Op::Amax || op == Op::Amin || op == Op::Any || op == Op::All;
 }
 
 void check_index(const Kernel& kernel, Dim index, size_t values_before, const std::string& where) {
@@ -184,8 +186,10 @@ void verify(const Kernel& kernel) {
         }
         if (value.kind == Value::Fold) {
             bool test = value.op == Op::Any || value.op == Op::All;
-            if (!folds(value.op) || value.operand_count != 1 ||
-                (!test && kernel.values[value.operands[0]].dtype != value.dtype) || (test && value.dtype != DType::Bool)) {
+            bool to_index = folds_to_index(value.op);
+            DType joined = kernel.values[value.operands[0]].dtype;
+            if (!folds(value.op) || value.operand_count != (to_index ? 2 : 1) || (test && value.dtype != DType::Bool) ||
+                (to_index && value.dtype != DType::Int64) || (!test && !to_index && joined != value.dtype)) {
                 fail("kernel {}: {}: not a fold", kernel.name, where);
             }
         }

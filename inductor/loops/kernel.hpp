@@ -29,7 +29,9 @@ struct Value {
         Number,  // a constant
         Index,   // an index expression as int64
         Apply,   // a pointwise operator; operands have the dtype that it computes in
-        Fold,    // operand 0, joined over all folded loops by sum, prod, amax, amin, any or all
+        Fold,    // operand 0, joined over all folded loops by sum, prod, amax, amin, any or all; argmax and argmin give
+                 // operand 1 where operand 0 is extreme (the least of them, where several are)
+        Random,  // rand or randn as float32: operands are seed and position, `index` the number of the element
         Bound,   // operand 0 as an index below the size `index`; negative ones count from the end if `mode`
     };
     Value(Kind kind) : kind(kind) {}
@@ -101,7 +103,7 @@ void verify(const Kernel& kernel);
 template <class K, class F>
 void for_each_index(K& kernel, F&& f) {
     for (auto& value : kernel.values) {
-        if (value.kind == Value::Load || value.kind == Value::Index || value.kind == Value::Bound) f(value.index);
+        if (value.kind != Value::Number && value.kind != Value::Apply && value.kind != Value::Fold) f(value.index);
     }
     for (auto& store : kernel.stores) f(store.index);
 }

@@ -46,7 +46,11 @@ Value extreme(Graph& g, Value n) {
     fold.dims = pair->attrs.dims;
     fold.keepdim = pair->attrs.keepdim;
     if (n->attrs.which == 0) return g.add(max ? Op::Amax : Op::Amin, {pair->inputs[0]}, fold);
-    if (pair->inputs[0]->rank() == 0) return nullptr;
+    if (pair->inputs[0]->rank() == 0) {
+        Attrs zero;
+        zero.dtype = DType::Int64;
+        return g.add(Op::Full, std::span<const Value>{}, zero);
+    }
     return g.add(max ? Op::Argmax : Op::Argmin, {pair->inputs[0]}, fold);
 }
 

@@ -35,6 +35,8 @@ int cost_of(Node node) {
         case Op::Sigmoid:
         case Op::Erf:
         case Op::Gelu:
+        case Op::Rand:
+        case Op::Randn:
         case Op::Pow: return 10;
         case Op::Div:
         case Op::Sqrt:
@@ -62,7 +64,8 @@ bool is_whole_part(Node node) { return node->op == Op::Cat || node->op == Op::St
 
 class Fuser {
   public:
-    Fuser(const graph::Graph& graph, const Symbols& symbols, Log& log) : graph_(graph), symbols_(symbols), log_(log) {}
+    Fuser(const graph::Graph& graph, const Symbols& symbols, const LowerOptions& options, Log& log)
+        : graph_(graph), symbols_(symbols), options_(options), log_(log) {}
 
     Fusion run() {
         live_ = graph_.live();
@@ -82,8 +85,7 @@ class Fuser {
         for (Node node : live_) {
             Kind kind = info(node->op).kind;
             if (kind == Kind::Leaf) continue;
-            const char* why = "";
-            if (!has_loop_form(node, &why)) {
+            if (!has_loop_form(node, options_)) {
                 externals_.insert(node);
                 roots_.insert(node);
             } else if (kind == Kind::Reduction || is_whole_part(node)) {
@@ -140,7 +142,8 @@ class Fuser {
         for (auto at = live_.rbegin(); at != live_.rend(); ++at) {
             Node node = *at;
             auto& own = users[node];
-            bool fusable = info(node->op).kind == Kind::Pointwise || info(node->op).kind == Kind::Index;
+            Kind kind = info(node->op).kind;
+            bool fusable = kind == Kind::Pointwise || kind == Kind::Index || kind == Kind::Random;
             if (!is_root(node) && fusable && own.size() > 1 && cost[node] >= kCostly && node->rank() > 0) {
                 roots_.insert(node);
             }
@@ -471,6 +474,7 @@ class Fuser {
 
     const graph::Graph& graph_;
     const Symbols& symbols_;
+    const LowerOptions& options_;
     Log& log_;
     std::vector<Node> live_;
     std::unordered_set<Node> roots_, externals_;
@@ -529,6 +533,8 @@ std::vector<uint32_t> Fusion::order() const {
     return result;
 }
 
-Fusion fuse(const graph::Graph& graph, const Symbols& symbols, Log& log) { return Fuser(graph, symbols, log).run(); }
+Fusion fuse(const graph::Graph& graph, const Symbols& symbols, const LowerOptions& options, Log& log) {
+    return Fuser(graph, symbols, options, log).run();
+}
 
 }  // namespace talc::inductor

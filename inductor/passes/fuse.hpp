@@ -47,6 +47,6 @@ struct Fusion {
     std::vector<uint32_t> order() const;
 };
 
-Fusion fuse(const graph::Graph& graph, const Symbols& symbols, Log& log);
+Fusion fuse(const graph::Graph& graph, const Symbols& symbols, const LowerOptions& options, Log& log);
 
 }  // namespace talc::inductor

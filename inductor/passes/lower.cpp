@@ -74,7 +74,7 @@ bool is_small_power(Node node) {
 
 }  // namespace
 
-bool has_loop_form(Node node, const char** why) {
+bool has_loop_form(Node node, const LowerOptions& options, const char** why) {
     auto no = [&](const char* reason) {
         if (why) *why = reason;
         return false;
@@ -94,8 +94,10 @@ bool has_loop_form(Node node, const char** why) {
                 case Op::Amax:
                 case Op::Amin:
                 case Op::Any:
+                case Op::Argmax:
+                case Op::Argmin:
                 case Op::All: return true;
-                default: return no("folds with indices have no loop form");
+                default: return no("it has two results");
             }
         case Kind::Index:
             switch (node->op) {
@@ -112,7 +114,7 @@ bool has_loop_form(Node node, const char** why) {
                 case Op::SelectScatter: return true;
                 default: return no("stores at computed places have no loop form");
             }
-        case Kind::Random: return no("random numbers are made by the tensor library");
+        case Kind::Random: return options.random_in_loops || no("random numbers are made by the tensor library");
         case Kind::Contraction: return no("products are a library's");
         default: return no("not an operator of loops");
     }
@@ -191,12 +193,22 @@ ValueId Lowering::computation(const Computation& c) {
     if (info(c.node->op).kind == Kind::Reduction) {
         ValueId operand = element(c.node->inputs[0], c.inner);
         bool test = c.node->op == Op::Any || c.node->op == Op::All;
-        operand = test ? convert(operand, DType::Bool) : convert(operand, c.node->dtype());
+        bool to_index = c.node->op == Op::Argmax || c.node->op == Op::Argmin;
+        if (!to_index) operand = test ? convert(operand, DType::Bool) : convert(operand, c.node->dtype());
         Value fold{Value::Fold};
         fold.op = c.node->op;
         fold.dtype = c.node->dtype();
         fold.operand_count = 1;
         fold.operands[0] = operand;
+        if (to_index) {
+            Shape shape = symbols_(c.node->inputs[0]->shape());
+            Dim number(0);
+            for (int64_t d : c.node->attrs.dims) {
+                number = number * shape[static_cast<size_t>(d)] + c.inner[static_cast<size_t>(d)];
+            }
+            operand = index_value(number);  // 0 where nothing is folded
+            fold.operands[fold.operand_count++] = operand;
+        }
         result = c.folds ? kernel_.add(fold) : operand;
         nodes_.push_back(c.node);
     } else if (c.copies || c.node->op == Op::Input || c.node->op == Op::Constant) {
@@ -243,6 +255,7 @@ ValueId Lowering::compute(Node node, const Shape& index) {
                 case Op::Size: return index_value(symbols_(node->attrs.start));
                 default: return number(node->attrs.value, node->dtype());
             }
+        case Kind::Random: return random(node, index);
         case Kind::Index:
             if (node->op == Op::SliceScatter || node->op == Op::SelectScatter) return scattered(node, index);
             return taken(node, index);
@@ -378,6 +391,15 @@ ValueId Lowering::arange(Node node, const Shape& index) {
     };
     ValueId steps = apply(Op::Mul, wide, {convert(at, wide), as_wide(node->attrs.delta)});
     return convert(apply(Op::Add, wide, {as_wide(node->attrs.value), steps}), node->dtype());
+}
+
+ValueId Lowering::random(Node node, const Shape& index) {
+    Value v{Value::Random};
+    v.op = node->op;
+    v.dtype = DType::Float32;
+    for (Node input : node->inputs) v.operands[v.operand_count++] = convert(element(input, {}), DType::Int64);
+    v.index = loops::row_major(index, symbols_(node->shape()));
+    return convert(kernel_.add(v), node->dtype());
 }
 
 Shape Lowering::through_view(Node node, const Shape& index) const {

@@ -25,8 +25,13 @@ class Symbols {
     std::vector<std::pair<Dim, Dim>> equal_;  // what is not just a symbol
 };
 
+// What differs between targets.
+struct LowerOptions {
+    bool random_in_loops = false;  // else by the tensor library, which makes four numbers at a time
+};
+
 // An operator that loops can compute, element by element. Otherwise `why` says why not.
-bool has_loop_form(graph::Value node, const char** why = nullptr);
+bool has_loop_form(graph::Value node, const LowerOptions& options, const char** why = nullptr);
 
 // Something stored by a kernel: a node, or one operand of a concatenation, with its place in the kernel's loops.
 struct Computation {
@@ -71,6 +76,7 @@ class Lowering {
     ValueId apply(loops::Op op, loops::DType dtype, std::initializer_list<ValueId> operands, bool mode = false);
     ValueId power(graph::Value node, ValueId base, ValueId exponent);
     ValueId arange(graph::Value node, const Shape& index);
+    ValueId random(graph::Value node, const Shape& index);
     ValueId taken(graph::Value node, const Shape& index);
     ValueId scattered(graph::Value node, const Shape& index);
     Dim bounded(graph::Value indices, const Shape& index, int64_t dim, Dim size, bool wraps);

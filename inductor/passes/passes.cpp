@@ -47,13 +47,13 @@ void run_pass(const GraphPass& pass, graph::Graph& graph, Log& log) {
 
 }  // namespace
 
-Lowered lower(const FragmentSpec& fragment) {
+Lowered lower(const FragmentSpec& fragment, const LowerOptions& options) {
     Log log;
     auto graph = std::make_unique<graph::Graph>(graph::copy(*fragment.graph));
     for (const GraphPass& pass : kGraphPasses) run_pass(pass, *graph, log);
     Symbols symbols(graph->dims());
     auto start = Clock::now();
-    Fusion fusion = fuse(*graph, symbols, log);
+    Fusion fusion = fuse(*graph, symbols, options, log);
     log.add("passes", "fuse {:.3f} ms", milliseconds_since(start));
     start = Clock::now();
     Plan plan = schedule(fragment, *graph, symbols, std::move(fusion), std::move(log));

@@ -1,6 +1,7 @@
 #pragma once
 // The way from a fragment to a plan: all passes, in order.
 #include "inductor/backend.hpp"
+#include "inductor/passes/lower.hpp"
 #include "inductor/plan.hpp"
 
 namespace talc::inductor {
@@ -10,6 +11,6 @@ struct Lowered {
     std::unique_ptr<graph::Graph> graph;
     Plan plan;
 };
-Lowered lower(const FragmentSpec& fragment);
+Lowered lower(const FragmentSpec& fragment, const LowerOptions& options = {});
 
 }  // namespace talc::inductor

@@ -384,7 +384,7 @@ class Scheduler {
         step.spans = node->spans;
         if (step.kind == Step::Operator) {
             const char* why = "";
-            has_loop_form(node, &why);
+            has_loop_form(node, {}, &why);
             plan_.fallbacks.push_back(fmt::format("{}: {}", step.name, why));
         }
         plan_.steps.push_back(std::move(step));

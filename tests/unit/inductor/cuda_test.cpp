@@ -25,7 +25,7 @@ namespace {
 class Corpus {
   public:
     void add(const FragmentSpec& spec) {
-        Lowered lowered = lower(spec);
+        Lowered lowered = lower(spec, {.random_in_loops = true});
         for (const Step& step : lowered.plan.steps) {
             if (step.kind != Step::Kernel || !seen_.insert(loops::print(step.kernel)).second) continue;
             cuda::Launch launch;
@@ -46,7 +46,7 @@ void add_operators(Corpus& corpus) {
     for (int number = 0; number < tensor::kOpCount; ++number) {
         Op op = static_cast<Op>(number);
         Kind kind = tensor::info(op).kind;
-        if (kind == Kind::Leaf || kind == Kind::Write || kind == Kind::Random) continue;
+        if (kind == Kind::Leaf || kind == Kind::Write) continue;
         for (DType dtype : {DType::Float32, DType::Int64, DType::Float16}) {
             bool spread = kind == Kind::Pointwise || kind == Kind::Reduction;
             // Each compiles in tens of milliseconds: float32 for all, the others in turn.

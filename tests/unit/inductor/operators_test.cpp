@@ -1,4 +1,5 @@
 // Every operator of the table, alone in a graph, against the reference.
+#include "inductor/cpu/executable.hpp"
 #include "tensor/error.hpp"
 #include "tests/unit/catch.hpp"
 #include "tests/unit/inductor/compare.hpp"
@@ -30,6 +31,30 @@ Tolerance tolerance_for(Op op, DType dtype) {
 }
 
 }  // namespace
+
+TEST_CASE("random numbers made in loops are those of the reference, bit by bit", "[inductor]") {
+    Context context;
+    Graph g;
+    Value seed = g.input({DType::Int64, {}, {}, false}), position = g.input({DType::Int64, {}, {}, false});
+    Attrs attrs;
+    attrs.sizes = {Dim(37), Dim(11)};
+    attrs.dtype = DType::Float32;
+    Value normal = g.add(Op::Randn, {seed, position}, attrs), uniform = g.add(Op::Rand, {seed, position}, attrs);
+    attrs.dtype = DType::Float64;
+    Attrs turn;
+    turn.dims = {1, 0};
+    Value wide = g.add(Op::Permute, {g.add(Op::Randn, {seed, position}, attrs)}, turn);
+    g.set_outputs({normal, uniform, wide});
+    Tensor arguments[] = {tensor::scalar_tensor(context, Scalar(int64_t{-81985529216486896}), DType::Int64),
+                          tensor::scalar_tensor(context, Scalar(7), DType::Int64)};
+    auto wanted = evaluate(g, context, arguments, Engine::Reference);
+    talc::inductor::cpu::CpuExecutable code(
+        talc::inductor::lower(talc::inductor::testing::spec_for(g, arguments), {.random_in_loops = true}));
+    CHECK(code.fallbacks().empty());
+    Tensor results[3];
+    code.run(context, arguments, results);
+    for (size_t o = 0; o < 3; ++o) CHECK(talc::inductor::testing::difference(results[o], wanted[o], {0, 0}) == "");
+}
 
 TEST_CASE("every operator compiled alone gives what the reference gives", "[inductor]") {
     Context context;
