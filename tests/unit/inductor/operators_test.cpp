@@ -1,4 +1,6 @@
 // Every operator of the table, alone in a graph, against the reference.
+#include <cmath>
+
 #include "inductor/cpu/executable.hpp"
 #include "tensor/error.hpp"
 #include "tests/unit/catch.hpp"
@@ -87,6 +89,69 @@ TEST_CASE("every operator compiled alone gives what the reference gives", "[indu
                 INFO(call.text());
                 CHECK(check(g, arguments, tolerance_for(op, dtype)) == "");
             }
+        }
+    }
+}
+
+TEST_CASE("operators on nan, infinities, zeros, the smallest and the largest", "[inductor]") {
+    Context context;
+    const double kInf = HUGE_VAL;
+    std::vector<double> values = {NAN,   kInf, -kInf,   0.0,   -0.0, 1.0,   -1.0,  0.5,     -0.5, 1.5,    2.5,     -2.5,
+                                  1e-40, 1e-7, -1e-7,   3e38,  -3e38, 88.5, 89.5,  -87.0,   -95.0, -103.5, 1e-3,   -0.9999,
+                                  20.0,  -20.0, 0.62,   4.5,   1e4,  -1e6,  700.0, 3.14159, 5.0,  1e-38,  65504.0, -7.0};
+    int64_t count = static_cast<int64_t>(values.size());
+    for (DType dtype : {DType::Float32, DType::Float64, DType::Float16}) {
+        Tensor x = tensor::from_values(context, values, {count}, dtype);
+        Tensor column = tensor::from_values(context, values, {count, 1}, dtype);
+        for (int number = 0; number < tensor::kOpCount; ++number) {
+            Op op = static_cast<Op>(number);
+            const tensor::OpInfo& row = tensor::info(op);
+            bool fold = row.kind == Kind::Reduction && row.outputs == 1 && op != Op::Sum && op != Op::Prod && op != Op::Mean;
+            if (!(row.kind == Kind::Pointwise && row.inputs <= 2) && !fold) continue;
+            if (op == Op::FloorDiv || op == Op::Remainder) continue;  // quotients of 1e38 are one step apart
+            Graph g;
+            std::vector<Tensor> arguments = {x};
+            std::vector<Value> inputs = {g.input(type_of(x))};
+            if (row.inputs == 2) {
+                arguments.push_back(column);
+                inputs.push_back(g.input(type_of(column)));
+            }
+            try {
+                Attrs attrs;
+                if (op == Op::Cast) attrs.dtype = DType::Int32;
+                g.set_outputs({g.add(op, inputs, attrs)});
+            } catch (const tensor::Error&) {
+                continue;
+            }
+            Tolerance t = tolerance_for(op, dtype);
+            if (dtype == DType::Float32) t.absolute = std::max(t.absolute, 1e-38);  // below the normal range
+            INFO(tensor::name_of(op));
+            CHECK(check(g, arguments, t) == "");
+        }
+    }
+}
+
+TEST_CASE("integers wrap, and zero divisors raise", "[inductor]") {
+    Context context;
+    for (DType dtype : {DType::Int64, DType::Int32, DType::Int8, DType::UInt8}) {
+        std::vector<int64_t> values = {0, 1, -1, 7, -7, 127, -128, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, 3, 2, 5};
+        int64_t count = static_cast<int64_t>(values.size());
+        Tensor x = tensor::from_values(context, values, {count}, dtype);
+        Tensor column = tensor::from_values(context, values, {count, 1}, dtype);
+        for (Op op : {Op::Add, Op::Sub, Op::Mul, Op::FloorDiv, Op::Remainder, Op::Maximum}) {
+            Graph g;
+            Value a = g.input(type_of(x)), b = g.input(type_of(column));
+            g.set_outputs({g.add(op, {a, b})});
+            Tensor arguments[] = {x, column};
+            CHECK(check(g, arguments) == "");  // the reference raises for the zero divisor
+            std::vector<int64_t> nonzero(values.begin() + 1, values.end());
+            Tensor divisors = tensor::from_values(context, nonzero, {count - 1, 1}, dtype);
+            Graph h;
+            a = h.input(type_of(x)), b = h.input(type_of(divisors));
+            h.set_outputs({h.add(op, {a, b})});
+            Tensor others[] = {x, divisors};
+            INFO(tensor::name_of(op) << " " << tensor::name_of(dtype));
+            CHECK(check(h, others) == "");
         }
     }
 }
