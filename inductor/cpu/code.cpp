@@ -130,6 +130,9 @@ class Compiler {
             if (function.isDeclaration()) continue;
             function.addFnAttr("target-cpu", machine_->getTargetCPU());
             function.addFnAttr("target-features", machine_->getTargetFeatureString());
+            // The whole register, also where the processor's description would rather use half of it.
+            function.addFnAttr("prefer-vector-width", std::to_string(target_.vector_bytes * 8));
+            function.addFnAttr("min-legal-vector-width", std::to_string(target_.vector_bytes * 8));
 #ifndef NDEBUG
             std::string wrong;
             llvm::raw_string_ostream out(wrong);

@@ -1,5 +1,6 @@
 // What becomes one kernel, and its text.
 #include "graph/text.hpp"
+#include "inductor/cpu/code.hpp"
 #include "tensor/error.hpp"
 #include "tensor/factory.hpp"
 #include "tests/unit/catch.hpp"
@@ -166,6 +167,25 @@ TEST_CASE("rows that are stacked are one kernel", "[inductor][fusion]") {
     auto code = f.compile();
     CHECK(code->kernels().size() == 1);
     CHECK(check(f.graph, f.arguments) == "");
+}
+
+TEST_CASE("equal layers share their code, whatever their buffers and symbols", "[inductor][fusion]") {
+    Fragment first(R"(graph(%0: float32[s0, 24], %1: float32[24]) {
+        %2: float32[s0, 24] = add(%0, %1)
+        %3: float32[s0, 24] = gelu(%2)
+        return %3
+    })");
+    auto one = first.compile({4});
+    auto before = talc::inductor::cpu::code_counts();
+    Fragment second(R"(graph(%0: float32[24], %1: float32[3], %2: float32[s0, s1], %3: float32[s1, 24]) {
+        %4: float32[s1, 24] = add(%3, %0)
+        %5: float32[s1, 24] = gelu(%4)
+        return %5
+    })");
+    second.compile({5, 9});
+    auto after = talc::inductor::cpu::code_counts();
+    CHECK(after.compiled == before.compiled);
+    CHECK(after.shared == before.shared + 1);
 }
 
 TEST_CASE("an argument is written in its kernel", "[inductor][writes]") {
