@@ -324,12 +324,14 @@ void Recorder::conclude_native(vm::Frame& frame, uint16_t reg, uint32_t next) {
                       current_.operands[0].kind == Source::Slot && jit_.made_here(*segment_, current_.operands[0].index);
     bool visible = !current_.native || (current_.native->row->effect != vm::Effect::pure &&
                                         current_.native->row->effect != vm::Effect::reads);
-    if (current_.reads) {
+    // A host's function may look at tensors, and write to them.
+    bool host = current_.native && current_.native->state && fragment_ >= 0;
+    if (current_.reads || host) {
         undo();
-        note_break("tensor-value", current_.native ? current_.native->row->name : "");
+        note_break(current_.reads ? "tensor-value" : "host-function", current_.native ? current_.native->row->name : "");
         jit_.recording_broke(anchor_, segment_->breaks.back());
     }
-    bool must = current_.reads || (visible && !fresh_list && fragment_ >= 0 && fragment().may_raise);
+    bool must = current_.reads || host || (visible && !fresh_list && fragment_ >= 0 && fragment().may_raise);
     std::vector<int32_t> slots;
     for (const Source& source : current_.operands) slots.push_back(operand(source));
     if (must) {

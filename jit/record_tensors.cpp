@@ -57,7 +57,7 @@ Fragment& Recorder::fragment() {
 
 uint32_t Recorder::add_root(Root root) {
     auto index = static_cast<uint32_t>(roots_.size());
-    if (root.tensor) by_storage_[&root.tensor.storage()] = index;
+    if (root.tensor) by_storage_.emplace(&root.tensor.storage(), index);
     roots_.push_back(std::move(root));
     return index;
 }
@@ -71,11 +71,12 @@ void Recorder::save_root(uint32_t root) { current_.old_roots.emplace_back(root, 
 
 // A tensor that was seen: the same object, or one with the same memory and geometry.
 std::optional<uint32_t> Recorder::known_tensor(const Tensor& tensor) {
-    auto found = by_storage_.find(&tensor.storage());
-    if (found == by_storage_.end()) return std::nullopt;
+    auto [first, last] = by_storage_.equal_range(&tensor.storage());
+    if (first == last) return std::nullopt;
     std::optional<uint32_t> like;
     for (uint32_t i = 0; i < tensors_.size(); ++i) {
-        if (tensors_[i].info.root != found->second) continue;
+        bool here = std::any_of(first, last, [&](const auto& entry) { return entry.second == tensors_[i].info.root; });
+        if (!here) continue;
         if (tensors_[i].tensor.is(tensor)) return i;
         if (!like && same_geometry(tensors_[i].tensor, tensor)) like = i;
     }
@@ -124,10 +125,15 @@ Source Recorder::take_in(const Tensor& tensor, int32_t slot, int32_t snapshot, s
             return {Source::Tensor, static_cast<int32_t>(*known)};
         }
     }
-    auto found = by_storage_.find(&tensor.storage());
-    if (found != by_storage_.end()) {
-        refuse("aliased", "two tensors share memory");
-    } else {
+    auto [first, last] = by_storage_.equal_range(&tensor.storage());
+    bool shared = first != last;
+    for (auto it = first; it != last; ++it) {
+        // As values they are independent as long as nobody writes.
+        Root& other = roots_[it->second];
+        if (!other.in_memory || other.dirty || other.version > 0) refuse("aliased", "two tensors share memory");
+        other.shared = true;
+    }
+    if (!shared) {
         for (const Root& root : roots_) {
             if (root.number || !root.dirty || root.object < 0) continue;
             Instruction& apart = emit(TraceOp::GuardApart);
@@ -140,6 +146,7 @@ Source Recorder::take_in(const Tensor& tensor, int32_t slot, int32_t snapshot, s
     root.tensor = tensor;
     root.object = slot;
     root.in_memory = true;
+    root.shared = shared;
     uint32_t index = add_root(std::move(root));
     TensorState state;
     state.info.root = index;
@@ -454,6 +461,7 @@ void Recorder::wrote(Op op, tensor::Tensors inputs, const tensor::Attrs& attrs, 
     if (!known) return refuse("unknown-tensor", std::string(tensor::name_of(op)));
     uint32_t root_index = tensors_[*known].info.root;
     if (roots_[root_index].number) return refuse("unknown-tensor", "a number is written to");
+    if (roots_[root_index].shared) return refuse("aliased", std::string(tensor::name_of(op)));
     try {
         autograd::GraphEmit emitter(fragment().graph);
         autograd::Builder<autograd::GraphEmit> builder(emitter);

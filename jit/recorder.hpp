@@ -54,6 +54,7 @@ class Recorder final : public tensor::Observer {
         bool random = false;
         uint32_t version = 0;
         bool promised = false;
+        bool shared = false;         // other tensors from outside lie in the same storage
         bool spent = false;          // a recorded backward pass has been through its history
     };
     struct TensorState {
@@ -193,7 +194,7 @@ class Recorder final : public tensor::Observer {
     std::vector<Ref> slot_values_;
     std::vector<Root> roots_;
     std::vector<TensorState> tensors_;
-    std::unordered_map<const tensor::Storage*, uint32_t> by_storage_;
+    std::unordered_multimap<const tensor::Storage*, uint32_t> by_storage_;  // several roots where nobody writes
     std::unordered_map<const tensor::TensorImpl*, Source> grads_;  // of leaves, as far as known
     std::unordered_map<int32_t, graph::Value> number_values_;      // slot -> input of the current fragment
     std::unordered_map<const vm::Cell*, Source> cells_;            // what the segment has stored in them
