@@ -292,7 +292,31 @@ void Jit::add_segment(std::unique_ptr<Segment> segment, bool at_anchor) {
     anchor.owned.push_back(std::move(segment));
 }
 
+namespace {
+
+std::string dump(const Segment& segment) {
+    std::string text;
+    for (const Instruction& i : segment.code) {
+        text += fmt::format("    {}", name_of(i.op));
+        if (i.op == TraceOp::Step) text += fmt::format(" {}", lang::op_info(i.step).name);
+        if (i.dst >= 0) text += fmt::format(" s{} :=", i.dst);
+        text += fmt::format(" {} {} {} imm {}", i.a, i.b, i.c, i.imm);
+        for (uint32_t k = 0; k < i.count; ++k) text += fmt::format("{}{}", k ? ", " : " (", segment.operands[i.first + k]);
+        if (i.count) text += ")";
+        if (i.snapshot >= 0) {
+            const Snapshot& snapshot = segment.snapshots[static_cast<size_t>(i.snapshot)];
+            text += fmt::format("  [snapshot {}{}{}{}]", i.snapshot, snapshot.clean ? ", clean" : "",
+                                snapshot.what.empty() ? "" : ", ", snapshot.what);
+        }
+        text += "\n";
+    }
+    return text;
+}
+
+}  // namespace
+
 void Jit::compile(Segment& segment) {
+    if (log) say("trace_code", fmt::format("{}, segment {}:\n{}", segment.anchor->name, segment.number, dump(segment)));
     for (auto& fragment : segment.fragments) {
         if (!fragment->launched) continue;
         if (prepare_fragment(*fragment, segment.anchor->options) && native_) {

@@ -388,10 +388,14 @@ void Recorder::conclude_call(vm::Frame& frame, uint32_t next) {
             return write(i.a, result);
         }
         if (tensors) {
+            bool passes = current_.native && (current_.native->row->name == std::string_view("backward") ||
+                                              current_.native->row->owner == std::string_view("autograd"));
+            if (passes && outside_tape()) return refuse("outside-tape");
             // .grad of leaves, set by a backward pass.
             for (auto& [leaf, grad] : current_.grads) {
                 auto leaf_index = known_tensor(leaf);
-                if (!leaf_index) return refuse("outside-tape");
+                // This very tensor, not another one over the same memory.
+                if (!leaf_index || !tensors_[*leaf_index].tensor.is(leaf)) return refuse("outside-tape");
                 if (!grads_.contains(leaf.impl())) {
                     // There was none before.
                     int32_t object = object_of(*leaf_index);
@@ -411,8 +415,6 @@ void Recorder::conclude_call(vm::Frame& frame, uint32_t next) {
                 }
                 grads_[leaf.impl()] = value;
             }
-            bool passes = current_.native && (current_.native->row->name == std::string_view("backward") ||
-                                              current_.native->row->owner == std::string_view("autograd"));
             if (passes) note_spent();
             Source result = result_of_operators(frame.registers[i.a]);
             if (current_.refused) return;

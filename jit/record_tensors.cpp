@@ -146,6 +146,7 @@ Source Recorder::take_in(const Tensor& tensor, int32_t slot, int32_t snapshot, s
     root.tensor = tensor;
     root.object = slot;
     root.in_memory = true;
+    root.outside = true;
     root.shared = shared;
     uint32_t index = add_root(std::move(root));
     TensorState state;
@@ -216,6 +217,14 @@ void Recorder::note_node(graph::Value value, bool with_grad) {
     if (now.with_grad.size() < now.graph.size()) now.with_grad.resize(now.graph.size(), false);
     if (with_grad) now.with_grad[value->id] = true;
     if (tensor::info(value->op).may_raise) now.may_raise = true;
+}
+
+// A tensor that came with a history: what a backward pass does with it is not for this segment to say.
+bool Recorder::outside_tape() {
+    return std::any_of(tensors_.begin(), tensors_.end(), [&](const TensorState& state) {
+        return roots_[state.info.root].outside && state.info.steps.empty() && state.tensor.requires_grad() &&
+               !autograd::is_leaf(state.tensor);
+    });
 }
 
 // After a recorded backward pass: what it has been through cannot be differentiated again.
@@ -306,6 +315,7 @@ void Recorder::launch() {
     instruction.snapshot = now.resume;
     for (Root& root : roots_) {
         if (root.fragment != fragment_) continue;
+        root.launched_spent = root.spent;
         if (root.promised) root.in_memory = true;
         root.promised = false;
         root.dirty = false;
@@ -394,7 +404,9 @@ void Recorder::ran(Op op, tensor::Tensors inputs, const tensor::Attrs& attrs, st
         // A leaf that was made just now: what is computed from it needs a tensor to send gradients to.
         if (vm_.tensors.grad_enabled && input.requires_grad() && autograd::is_leaf(input)) {
             auto leaf = known_tensor(input);
-            if (leaf && !roots_[tensors_[*leaf].info.root].in_memory) return refuse("fresh-leaf", std::string(tensor::name_of(op)));
+            if (leaf && (!tensors_[*leaf].info.steps.empty() || !roots_[tensors_[*leaf].info.root].in_memory)) {
+                return refuse("fresh-leaf", std::string(tensor::name_of(op)));
+            }
         }
         graph::Value value = operand_value(input);
         if (!value) {

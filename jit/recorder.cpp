@@ -101,7 +101,7 @@ void Recorder::finish_segment(bool keep) {
             output.requires_grad = !output.write_back && tensor.requires_grad();
             if (!output.requires_grad) continue;
             output.leaf = autograd::is_leaf(tensor);
-            output.spent = roots_[output.root].spent;
+            output.spent = roots_[output.root].launched_spent;
             output.grad_name = autograd::grad_fn(tensor) ? autograd::grad_fn(tensor)->name() : "";
         }
     }

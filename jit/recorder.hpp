@@ -54,8 +54,10 @@ class Recorder final : public tensor::Observer {
         bool random = false;
         uint32_t version = 0;
         bool promised = false;
+        bool outside = false;        // it was there before the segment
         bool shared = false;         // other tensors from outside lie in the same storage
         bool spent = false;          // a recorded backward pass has been through its history
+        bool launched_spent = false; // and had when its fragment was launched
     };
     struct TensorState {
         TensorInfo info;
@@ -172,6 +174,7 @@ class Recorder final : public tensor::Observer {
     void refuse(std::string_view reason, std::string detail = {});
     void note_node(graph::Value value, bool with_grad);
     void note_spent();
+    bool outside_tape();
 
     Jit& jit_;
     Vm& vm_;
