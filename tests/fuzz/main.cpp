@@ -1,7 +1,7 @@
 // A mutation fuzzer: makes programs out of the test scripts and runs them in-process, in worker processes that the
 // parent watches. The program number N of a run is a function of the seed and N, so a finding is two numbers; the
 // first ones are the scripts as they are.
-//   talc_fuzz --seeds FOLDER [--count N] [--seconds S] [--seed N] [--jobs N] [--out FOLDER]
+//   talc_fuzz --seeds FOLDER [--skip WORD,...] [--count N] [--seconds S] [--seed N] [--jobs N] [--out FOLDER]
 //   talc_fuzz --seeds FOLDER --seed N --show INDEX     prints that program;  --only INDEX  runs it
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -44,6 +44,7 @@ constexpr double kStuckSeconds = 300;    // on the clock, for one that waits
 
 struct Options {
     std::filesystem::path seeds = "tests/scripts";
+    std::string skip;  // scripts with one of these words (comma-separated) in their path are no seeds
     std::filesystem::path out = "fuzz-findings";
     uint64_t count = 100000;  // 0: only the scripts as they are
     uint64_t seed = 1;
@@ -96,10 +97,18 @@ class Fuzzer {
   public:
     explicit Fuzzer(Options options) : options_(std::move(options)) {}
 
+    bool skipped(const std::string& path) const {
+        std::istringstream words(options_.skip);
+        for (std::string word; std::getline(words, word, ',');) {
+            if (path.find(word) != std::string::npos) return true;
+        }
+        return false;
+    }
+
     bool load() {
         std::vector<std::filesystem::path> files;
         for (const auto& entry : std::filesystem::recursive_directory_iterator(options_.seeds)) {
-            if (entry.path().extension() == ".tc") files.push_back(entry.path());
+            if (entry.path().extension() == ".tc" && !skipped(entry.path().string())) files.push_back(entry.path());
         }
         std::sort(files.begin(), files.end());  // a finding's numbers mean the same on every file system
         for (const auto& path : files) {
@@ -290,6 +299,7 @@ bool parse(int argc, char** argv, Options& options) {
         if (name == "--seeds") options.seeds = value;
         else if (name == "--out") options.out = value;
         else if (name == "--count") options.count = std::strtoull(value, nullptr, 10);
+        else if (name == "--skip") options.skip = value;
         else if (name == "--seed") options.seed = std::strtoull(value, nullptr, 10);
         else if (name == "--seconds") options.seconds = std::strtod(value, nullptr);
         else if (name == "--jobs") options.jobs = static_cast<unsigned>(std::max(1l, std::strtol(value, nullptr, 10)));
