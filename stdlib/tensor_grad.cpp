@@ -164,6 +164,69 @@ Ref handle_remove(Vm&, const Args& args) {
     return none();
 }
 
+// ---- Steps whose gradient is a script function ----
+
+namespace {
+
+class ScriptNode final : public autograd::GradNode {
+  public:
+    ScriptNode(Vm& vm, Value function, std::string label) : vm_(vm), function_(std::make_shared<Ref>(function)), label_(std::move(label)) {
+        HookTable::of(vm).held.push_back(function_);
+    }
+
+    std::string name() const override { return label_; }
+
+    std::vector<Tensor> backward(tensor::Context&, std::span<const Tensor> gradients, bool keep) override {
+        if (!*function_) tensor::fail("Trying to backward through the graph a second time: {} keeps nothing", label_);
+        Ptr<List> args = make_list(vm_, gradients.size());
+        for (size_t i = 0; i < gradients.size(); ++i) {
+            const autograd::TensorMeta& like = results[i];
+            Tensor gradient = gradients[i] ? gradients[i] : filled(vm_, like.shape, Scalar(0), like.dtype, like.device);
+            list_append(vm_, args.get(), wrap(vm_, gradient));
+        }
+        Ref function = keep ? *function_ : std::exchange(*function_, Ref());
+        Ref given_back = call(vm_, function, args->items, args->size);
+        std::vector<Tensor> below;
+        walk(vm_, given_back, [&](Value item) {
+            below.push_back(is_tensor(item) ? tensor_of(item) : Tensor());
+            return true;
+        });
+        if (below.size() != edges.size()) {
+            tensor::fail("{}: {} gradients were given for {} inputs", label_, below.size(), edges.size());
+        }
+        return below;
+    }
+
+  private:
+    Vm& vm_;
+    std::shared_ptr<Ref> function_;  // emptied when it has run, and when the engine ends
+    std::string label_;
+};
+
+}  // namespace
+
+// The outputs, as results of a step that gets its inputs' gradients from a function of theirs.
+Ref script_step(Vm& vm, const Args& args) {
+    std::vector<Tensor> inputs = tensors_arg(vm, args[1], "step"), outputs = tensors_arg(vm, args[2], "step");
+    auto node = tensor::make_counted<ScriptNode>(vm, args[0], std::string(to_text(vm, args[3], "name")));
+    for (const Tensor& input : inputs) node->edges.push_back(autograd::edge_of(input));
+    Eager e(vm);
+    for (Tensor& output : outputs) output = e.detach(output);
+    autograd::attach(vm.tensors, tensor::Ref<autograd::GradNode>(node.get()), outputs);
+    return wrap_all(vm, outputs);
+}
+
+// Where the random stream stands; with an argument it goes there.
+Ref random_stream(Vm& vm, const Args& args) {
+    tensor::Generator& stream = vm.tensors.generator;
+    Ref now = make_tuple(vm, {Value::integer(static_cast<int64_t>(stream.seed)), Value::integer(static_cast<int64_t>(stream.position))});
+    if (given(args[0])) {
+        stream.seed = static_cast<uint64_t>(to_index(vm, Ref(get_item(vm, args[0], Value::integer(0)))));
+        stream.position = static_cast<uint64_t>(to_index(vm, Ref(get_item(vm, args[0], Value::integer(1)))));
+    }
+    return now;
+}
+
 // The module has functions alone.
 void fill_autograd(Vm&, Module*) {}
 

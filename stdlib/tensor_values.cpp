@@ -233,7 +233,7 @@ Ref get_default_dtype(Vm& vm, const Args&) { return dtype_value(vm, vm.tensors.d
 // The builtin names of dtypes, and of functions that are written in Talc.
 Ref make_builtin_value(Vm& vm, std::string_view name) {
     if (name == "jit") return make_jit_value(vm);
-    for (std::string_view written : {"grad", "value_and_grad", "vjp", "jvp", "vmap"}) {
+    for (std::string_view written : {"checkpoint", "grad", "value_and_grad", "vjp", "jvp", "vmap"}) {
         if (name != written) continue;
         Ref module = vm.import_module("transforms", "");
         // While that module itself is being run it has its own names.
