@@ -335,15 +335,15 @@ Ref tensor_one_hot(Vm& vm, const Args& args) {
     if (x.dtype() != DType::Int64) raise(vm, Exc::RuntimeError, "one_hot is only applicable to index tensor of type LongTensor.");
     int64_t classes = int_arg(vm, args[1], "one_hot", "num_classes", 2);
     Eager e(vm);
-    Scalar largest(-1);
-    if (x.numel() > 0) {
-        largest = tensor_item(vm, e.reduce(Op::Amax, x, {}));
-        if (tensor_item(vm, e.reduce(Op::Amin, x, {})).i < 0) raise(vm, Exc::RuntimeError, "Class values must be non-negative.");
+    int64_t largest = -1;
+    for (int64_t value : tensor::to_ints(readable(vm, x))) {
+        if (value < 0) raise(vm, Exc::RuntimeError, "Class values must be non-negative.");
+        largest = std::max(largest, value);
     }
     if (classes == -1) {
         if (x.numel() == 0) raise(vm, Exc::RuntimeError, "Can not infer total number of classes from empty tensor.");
-        classes = largest.i + 1;
-    } else if (largest.i >= classes) {
+        classes = largest + 1;
+    } else if (largest >= classes) {
         raise(vm, Exc::RuntimeError, "Class values must be smaller than num_classes.");
     }
     tensor::Attrs attrs;
