@@ -147,7 +147,13 @@ void graph(Session& session, const std::string& argument) {
     bool is_call = !argument.empty() && argument.back() == ')';
     std::string call = is_call ? explained_call(argument) : argument;
     show(session, [&] {
-        Value report = session.engine->eval("explain(" + call + ")");
+        // Without the report that it prints.
+        Result made = session.engine->run_string("import io as _io, contextlib as _contextlib\n"
+                                                 "with _contextlib.redirect_stdout(_io.StringIO()): _report = explain(" + call + ")",
+                                                 "<graph>");
+        if (!made.ok()) return made.report;
+        Value report = session.engine->get("_report");
+        session.engine->run_string("del _report, _io, _contextlib");
         std::string text;
         for (const Value& fragment : report.attr("fragments").as<std::vector<Value>>()) text += fragment.attr("graph").str() + "\n";
         return text.empty() ? "no tensor operator was recorded\n" : text;

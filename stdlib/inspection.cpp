@@ -69,6 +69,9 @@ class Reader {
     Known binary(const lang::BinOpExpr& expr) {
         Known left = read(expr.left), right = read(expr.right);
         if (!left || !right) return {};
+        for (Class* cls : {left.cls, right.cls}) {
+            if (is_subclass(cls, vm_.classes.tensor)) return of(vm_.classes.tensor);
+        }
         bool divides = expr.op == lang::BinaryOperator::Div;
         auto is_number = [&](Class* cls) { return cls == vm_.classes.int_ || cls == vm_.classes.float_; };
         if (is_number(left.cls) && is_number(right.cls)) {

@@ -4,6 +4,7 @@
 #include "lang/compile.hpp"
 #include "lang/disassembler.hpp"
 #include "lang/lexer.hpp"
+#include "stdlib/builtins.hpp"
 #include "stdlib/engine.hpp"
 #include "stdlib/inspection.hpp"
 #include "stdlib/streams.hpp"
@@ -146,7 +147,10 @@ std::string Engine::source(std::string_view expression) {
     return std::string(code.source->text().substr(code.span.begin, code.span.end - code.span.begin)) + "\n";
 }
 
-void Engine::set_logs(std::string channels) { state_->options.logs = std::move(channels); }
+void Engine::set_logs(std::string channels) {
+    state_->options.logs = std::move(channels);
+    stdlib::set_jit_log(state_->vm, state_->options.logs);
+}
 
 std::vector<std::string> Engine::reload() {
     vm::Vm& machine = state_->vm;

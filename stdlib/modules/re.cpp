@@ -7,6 +7,7 @@
 #include "base/text/utf8.hpp"
 #include "stdlib/modules.hpp"
 #include "stdlib/support.hpp"
+#include "vm/containers.hpp"
 
 namespace talc::stdlib {
 
@@ -207,36 +208,114 @@ Ref re_info(Vm& vm, const Args& args) {
     return make_tuple(vm, {Value::integer(program.groups), index});
 }
 
-Ref re_exec(Vm& vm, const Args& args) {
-    Program& program = program_of(args[0]);
-    to_text(vm, args[1], "expected string or bytes-like object: it");
-    Str* text = cast<Str>(args[1]);
+namespace {
+
+// A text and the part of it that is looked at, in bytes.
+struct Part {
+    Str* text;
+    size_t start, end;
+    bool empty;  // pos lies behind endpos
+};
+
+Part part_of(Vm& vm, Value text_value, Value from, Value to) {
+    to_text(vm, text_value, "expected string or bytes-like object: it");
+    Str* text = cast<Str>(text_value);
     int64_t length = text->length;
     auto clip = [&](Value v) { return std::clamp<int64_t>(to_index(vm, v), 0, length); };
-    int64_t pos = clip(args[2]), endpos = clip(args[3]);
-    if (pos > endpos) return Value::none();
-    size_t start = str_offset(text, pos), end = endpos == length ? text->size : str_offset(text, endpos);
-    int64_t mode = to_index(vm, args[4]);
-    uint32_t options = 0;
-    if (mode >= 1) options |= PCRE2_ANCHORED;
-    if (mode == 2) options |= PCRE2_ENDANCHORED;
-    if (truth(vm, args[5])) options |= PCRE2_NOTEMPTY_ATSTART;
-    int found = pcre2_match(program.code, reinterpret_cast<PCRE2_SPTR>(text->data), end, start, options, program.data, program.context);
-    vm.poll();
-    if (found == PCRE2_ERROR_NOMATCH) return Value::none();
+    int64_t pos = clip(from), endpos = clip(to);
+    if (pos > endpos) return {text, 0, 0, true};
+    return {text, str_offset(text, pos), endpos == length ? text->size : str_offset(text, endpos), false};
+}
+
+// The spans of the next match from part.start on, in bytes; null: there is none.
+PCRE2_SIZE* match_next(Vm& vm, Program& program, const Part& part, uint32_t options) {
+    vm.tick(1);
+    int found = pcre2_match(program.code, reinterpret_cast<PCRE2_SPTR>(part.text->data), part.end, part.start, options,
+                            program.data, program.context);
+    if (found == PCRE2_ERROR_NOMATCH) return nullptr;
     if (found == PCRE2_ERROR_MATCHLIMIT || found == PCRE2_ERROR_DEPTHLIMIT || found == PCRE2_ERROR_HEAPLIMIT ||
         found == PCRE2_ERROR_JIT_STACKLIMIT) {
         raise(vm, Exc::RuntimeError, "the match was given up: the pattern has too many ways to match this text");
     }
     if (found < 0) raise(vm, Exc::RuntimeError, "the matcher failed (PCRE2 error {})", found);
-    PCRE2_SIZE* spans = pcre2_get_ovector_pointer(program.data);
-    size_t count = 2 * (size_t{program.groups} + 1);
-    Counter counter(text);
-    std::vector<Value> positions(count);
-    for (size_t i = 0; i < count; i++) {
-        positions[i] = Value::integer(spans[i] == PCRE2_UNSET ? -1 : counter.at(spans[i]));
+    return pcre2_get_ovector_pointer(program.data);
+}
+
+// body(spans) for one match after the other until it gives false.
+template <class F>
+void each_match(Vm& vm, Program& program, Part part, F&& body) {
+    uint32_t options = 0;
+    while (PCRE2_SIZE* spans = match_next(vm, program, part, options)) {
+        part.start = spans[1];
+        options = spans[0] == spans[1] ? PCRE2_NOTEMPTY_ATSTART : 0;
+        if (!body(spans)) return;
     }
-    return make_tuple(vm, positions.data(), count);
+}
+
+Ref positions_of(Vm& vm, const Program& program, const PCRE2_SIZE* spans, Counter& counter) {
+    size_t count = 2 * (size_t{program.groups} + 1);
+    Tuple* tuple = make_raw_tuple(vm, count);
+    for (size_t i = 0; i < count; i++) {
+        tuple->items[i] = Value::integer(spans[i] == PCRE2_UNSET ? -1 : counter.at(spans[i]));
+    }
+    Ptr<Tuple> owned = Ptr<Tuple>::steal(tuple);
+    track_tuple(vm, tuple);
+    return owned;
+}
+
+Ref group_text(Vm& vm, const Str* text, const PCRE2_SIZE* spans, size_t group) {
+    if (spans[2 * group] == PCRE2_UNSET) return vm.empty_str;
+    return make_str(vm, text->view().substr(spans[2 * group], spans[2 * group + 1] - spans[2 * group]));
+}
+
+}  // namespace
+
+Ref re_exec(Vm& vm, const Args& args) {
+    Program& program = program_of(args[0]);
+    Part part = part_of(vm, args[1], args[2], args[3]);
+    if (part.empty) return Value::none();
+    int64_t mode = to_index(vm, args[4]);
+    uint32_t options = 0;
+    if (mode >= 1) options |= PCRE2_ANCHORED;
+    if (mode == 2) options |= PCRE2_ENDANCHORED;
+    if (truth(vm, args[5])) options |= PCRE2_NOTEMPTY_ATSTART;
+    PCRE2_SIZE* spans = match_next(vm, program, part, options);
+    if (!spans) return Value::none();
+    Counter counter(part.text);
+    return positions_of(vm, program, spans, counter);
+}
+
+Ref re_findall(Vm& vm, const Args& args) {
+    Program& program = program_of(args[0]);
+    Part part = part_of(vm, args[1], args[2], args[3]);
+    Ptr<List> found = make_list(vm);
+    if (part.empty) return found;
+    each_match(vm, program, part, [&](const PCRE2_SIZE* spans) {
+        if (program.groups < 2) {
+            list_append(vm, found.get(), group_text(vm, part.text, spans, program.groups));
+            return true;
+        }
+        std::vector<Ref> texts;
+        for (size_t group = 1; group <= program.groups; group++) texts.push_back(group_text(vm, part.text, spans, group));
+        std::vector<Value> plain(texts.begin(), texts.end());
+        list_append(vm, found.get(), Ref(make_tuple(vm, plain.data(), plain.size())));
+        return true;
+    });
+    return found;
+}
+
+Ref re_scan(Vm& vm, const Args& args) {
+    Program& program = program_of(args[0]);
+    Part part = part_of(vm, args[1], args[2], args[3]);
+    int64_t limit = to_index(vm, args[4]);
+    Ptr<List> found = make_list(vm);
+    if (part.empty) return found;
+    Counter counter(part.text);
+    each_match(vm, program, part, [&](const PCRE2_SIZE* spans) {
+        list_append(vm, found.get(), positions_of(vm, program, spans, counter));
+        return limit <= 0 || found->size < static_cast<size_t>(limit);
+    });
+    return found;
 }
 
 }  // namespace talc::stdlib
