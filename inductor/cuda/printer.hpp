@@ -18,7 +18,7 @@ struct Launch {
     unsigned points_per_block = 256;          // of the parallel loops, in one step
     loops::Dim points;                        // product of the parallel loops, over the kernel's parameters
     // More blocks than this do not help: each takes several steps.
-    unsigned most_blocks = 132 * 16;
+    unsigned most_blocks = 132 * 32;
 };
 
 // The error word of a fragment in device memory; see loops::Site.
