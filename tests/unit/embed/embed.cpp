@@ -1,6 +1,7 @@
 // The public API as a host uses it.
 #include <atomic>
 #include <chrono>
+#include <ctime>
 #include <fstream>
 #include <map>
 #include <optional>
@@ -203,10 +204,10 @@ TEST_CASE("embed: a thousand engines in a second") {
     };
     double best = 1e9;
     size_t before = 0, after = 0;
-    for (int attempt = 0; attempt < 3; attempt++) {  // a busy machine may take longer than it needs
-        auto start = std::chrono::steady_clock::now();
+    for (int attempt = 0; attempt < 3; attempt++) {
+        std::clock_t start = std::clock();  // of the processor: a busy machine is no failure
         round();
-        best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+        best = std::min(best, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
         (attempt == 0 ? before : after) = resident_kilobytes();
     }
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
