@@ -6,6 +6,7 @@
 #include "jit/evaluate.hpp"
 #include "jit/fragment.hpp"
 #include "jit/jit.hpp"
+#include "jit/planted.hpp"
 #include "tensor/error.hpp"
 #include "vm/call.hpp"
 #include "vm/shape.hpp"
@@ -59,7 +60,8 @@ class Execution {
     End execute(int32_t& snapshot, Ref& result);
     // Gives the error when a value that is due could not be computed.
     std::optional<tensor::Error> leave(const Snapshot& snapshot);
-    void undo_iterators();
+    // Takes back what came after so many rounds of iterators and random operators.
+    void undo_iterators(size_t advances, size_t draws);
     // Roots have an object already when they were promised.
     Ref object_of(const TensorInfo& info, const tensor::Tensor& tensor) {
         return tensor.impl()->object || !info.cls ? vm::wrap(vm_, tensor) : vm::wrap_as(vm_, tensor, info.cls);
@@ -75,6 +77,7 @@ class Execution {
     std::unique_ptr<Value[]> large_;
     Value* slots_;
     const Instruction* failed_ = nullptr;
+    bool redone_ = false;  // the interpreter goes on from an earlier place than the exit's
     // Iterators that were advanced and the random stream, so that a segment can be left as if never entered.
     struct Advanced {
         Ref iterator;
@@ -82,7 +85,7 @@ class Execution {
         Ref list;  // of a list's iterator, which lets go of it at the end
     };
     std::vector<Advanced> advanced_;
-    std::optional<uint64_t> stream_;
+    std::vector<uint64_t> stream_;
 };
 
 namespace {
@@ -136,14 +139,16 @@ bool Execution::holds(const Instruction& i) const {
             if (!v.is_kind(Kind::Tensor)) return false;
             const tensor::Tensor& tensor = vm::tensor_of(v);
             const auto& guard = *static_cast<const TensorGuard*>(i.pointer);
+            if (planted("guard-tensor")) return tensor.rank() == guard.layout->rank;
             return tensor.layout_class() == guard.layout && tensor.sizes() == guard.sizes;
         }
-        case TraceOp::GuardEqual: return deep_equal(v, i.value);
+        case TraceOp::GuardLeaf: return autograd::is_leaf(vm::tensor_of(v)) == (i.imm != 0);
+        case TraceOp::GuardEqual: return planted("guard-equal") || deep_equal(v, i.value);
         case TraceOp::GuardLength: return v.is_obj() && length_of(v) == static_cast<size_t>(i.imm);
         case TraceOp::GuardSame: return v.same(at(i.b));
-        case TraceOp::GuardApart: return !vm::tensor_of(v).shares_storage(vm::tensor_of(at(i.b)));
-        case TraceOp::GuardTruth: return (v.is_bool() ? v.b : vm::truth(vm_, v)) == (i.imm != 0);
-        case TraceOp::GuardGradMode: return vm_.tensors.grad_enabled == (i.imm != 0);
+        case TraceOp::GuardApart: return planted("guard-apart") || !vm::tensor_of(v).shares_storage(vm::tensor_of(at(i.b)));
+        case TraceOp::GuardTruth: return planted("guard-truth") || (v.is_bool() ? v.b : vm::truth(vm_, v)) == (i.imm != 0);
+        case TraceOp::GuardGradMode: return planted("guard-grad-mode") || vm_.tensors.grad_enabled == (i.imm != 0);
         default: return true;
     }
 }
@@ -183,9 +188,11 @@ std::string Execution::describe(const Instruction& guard) const {
     }
 }
 
-void Execution::undo_iterators() {
-    for (size_t i = advanced_.size(); i-- > 0;) {
+void Execution::undo_iterators(size_t advances, size_t draws) {
+    if (planted("iterators")) return;
+    for (size_t i = advanced_.size(); i-- > advances;) {
         Value iterator = advanced_[i].iterator;
+        if (!iterator.is_kind(Kind::RangeIter) && !iterator.is_kind(Kind::ListIter)) continue;
         if (iterator.is_kind(Kind::RangeIter)) {
             vm::cast<vm::RangeIter>(iterator)->next = advanced_[i].a;
             vm::cast<vm::RangeIter>(iterator)->left = advanced_[i].b;
@@ -195,7 +202,11 @@ void Execution::undo_iterators() {
             if (!list->list) list->list = vm::cast<vm::List>(advanced_[i].list.release());
         }
     }
-    if (stream_) vm_.tensors.generator.position = *stream_;
+    if (advances < advanced_.size()) advanced_.resize(advances);
+    if (draws < stream_.size()) {
+        vm_.tensors.generator.position = stream_[draws];
+        stream_.resize(draws);
+    }
 }
 
 bool Execution::next(const Instruction& i) {
@@ -216,6 +227,8 @@ bool Execution::next(const Instruction& i) {
             set(i.dst, list->list->items[list->at++]);
             return true;
         }
+    } else {
+        advanced_.push_back({iterator, 0, 0, {}});
     }
     Ref item = vm::next(vm_, iterator);
     if (!item) return false;
@@ -335,6 +348,7 @@ Execution::End Execution::execute(int32_t& snapshot, Ref& result) {
             }
             case TraceOp::LoadEntryFree: set(i.dst, entry_frame(i.a).function->closure[i.b]->value); break;
             case TraceOp::StoreGlobal: {
+                if (planted("store-global")) break;
                 Value v = at(i.a);
                 vm::incref(v);
                 vm::decref(std::exchange(static_cast<vm::Cell*>(i.pointer)->value, v));
@@ -351,6 +365,7 @@ Execution::End Execution::execute(int32_t& snapshot, Ref& result) {
             case TraceOp::GuardClass:
             case TraceOp::GuardShape:
             case TraceOp::GuardTensor:
+            case TraceOp::GuardLeaf:
             case TraceOp::GuardEqual:
             case TraceOp::GuardLength:
             case TraceOp::GuardSame:
@@ -448,8 +463,10 @@ Execution::End Execution::execute(int32_t& snapshot, Ref& result) {
                 break;
             }
             case TraceOp::Random: {
-                if (!stream_) stream_ = vm_.tensors.generator.position;
+                uint64_t position = vm_.tensors.generator.position;
+                stream_.push_back(position);
                 auto operands = vm::random_operands(vm_);
+                if (i.imm) vm_.tensors.generator.position = position;
                 set(i.dst, vm::wrap(vm_, operands[0]));
                 set(i.dst + 1, vm::wrap(vm_, operands[1]));
                 break;
@@ -464,7 +481,7 @@ Execution::End Execution::execute(int32_t& snapshot, Ref& result) {
                 launch(vm_, segment_, static_cast<size_t>(i.imm), slots_, jit_.stats.launches);
                 break;
             case TraceOp::Branch:
-                snapshot = vm::truth(vm_, at(i.a)) ? i.b : i.c;
+                snapshot = vm::truth(vm_, at(i.a)) != planted("branch") ? i.b : i.c;
                 return End::left;
             case TraceOp::Poll: vm_.tick(static_cast<uint64_t>(i.imm)); break;
             case TraceOp::Jump: return End::left;
@@ -481,10 +498,14 @@ std::optional<tensor::Error> Execution::leave(const Snapshot& snapshot) {
     // Values that were not computed yet.
     std::optional<tensor::Error> failure;
     std::vector<tensor::Tensor> roots;
-    if (!snapshot.pending.empty()) try {
+    if (!snapshot.pending.empty() || snapshot.nodes) try {
         Fragment& fragment = *segment_.fragments[static_cast<size_t>(snapshot.fragment)];
         std::vector<graph::Value> wanted;
         for (const PendingRoot& pending : snapshot.pending) wanted.push_back(pending.value);
+        // What fails does so also where nobody wants its value.
+        for (uint32_t k = 0; k < snapshot.nodes; ++k) {
+            if (tensor::info(fragment.graph.nodes()[k].op).may_raise) wanted.push_back(&fragment.graph.nodes()[k]);
+        }
         std::vector<tensor::Tensor> arguments;
         roots = evaluate(vm_.tensors, fragment, wanted,
                          [&](size_t i) {
@@ -492,6 +513,7 @@ std::optional<tensor::Error> Execution::leave(const Snapshot& snapshot) {
                              return arguments.back();
                          },
                          true);
+        roots.resize(snapshot.pending.size());
         for (size_t i = 0; i < roots.size(); ++i) {
             const PendingRoot& pending = snapshot.pending[i];
             if (pending.write_back) {
@@ -502,12 +524,22 @@ std::optional<tensor::Error> Execution::leave(const Snapshot& snapshot) {
             if (shares_memory(roots[i], arguments, std::span(roots).first(i))) {
                 roots[i] = autograd::apply(vm_.tensors, tensor::Op::Clone, std::span(&roots[i], 1));
             }
+            roots[i] = laid_out(vm_.tensors, roots[i], pending.order);
             if (pending.object >= 0) {
                 fulfil(slots_[pending.object], roots[i]);
                 roots[i] = vm::tensor_of(slots_[pending.object]);
             }
         }
     } catch (const tensor::Error& error) {
+        if (roots.empty() && snapshot.resume >= 0) {
+            const Snapshot& before = segment_.snapshots[static_cast<size_t>(snapshot.resume)];
+            if (&before != &snapshot && before.pending.empty() && !before.nodes) {
+                // The interpreter does that stretch and finds the line.
+                undo_iterators(before.advances, before.draws);
+                redone_ = true;
+                return leave(before);
+            }
+        }
         // No memory, say. What should have come is empty, and the error is raised.
         failure = error;
         for (const PendingRoot& pending : snapshot.pending) {
@@ -534,6 +566,7 @@ std::optional<tensor::Error> Execution::leave(const Snapshot& snapshot) {
         return {};
     };
     for (const PendingView& view : snapshot.views) {
+        if (planted("pending-view")) break;
         if (failure || !vm::is_tensor(slots_[view.object])) continue;
         const TensorInfo& info = segment_.tensors[view.tensor];
         fulfil(slots_[view.object], view_of(vm_.tensors, info, root_tensor(info.root)));
@@ -600,6 +633,8 @@ Outcome Execution::run(std::string& failure) {
         end = End::left;
         outcome.failed = true;
         jit_.stats.aborts++;
+        const Snapshot& before = segment_.snapshots[static_cast<size_t>(index)];
+        undo_iterators(before.advances, before.draws);
     }
     if (end == End::returned) {
         // Entry frames that returned inside are gone; the one that returns now is the interpreter's.
@@ -613,7 +648,7 @@ Outcome Execution::run(std::string& failure) {
         jit_.say("guards", fmt::format("{}: {} failed: {}", segment_.anchor->name, name_of(failed_->op), failure));
     }
     if (!raised && failed_ && snapshot.clean) {
-        undo_iterators();
+        undo_iterators(0, 0);
         outcome.traced = Traced::no;
         return outcome;
     }
@@ -634,6 +669,7 @@ Outcome Execution::run(std::string& failure) {
         return outcome;
     }
     outcome.traced = Traced::moved;
+    outcome.failed = outcome.failed || redone_;
     outcome.snapshot = &snapshot;
     return outcome;
 }

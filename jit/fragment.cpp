@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 
 #include "autograd/graph_backward.hpp"
 #include "autograd/tape.hpp"
 #include "graph/rewrite.hpp"
 #include "jit/evaluate.hpp"
 #include "jit/fragment_grad.hpp"
+#include "jit/planted.hpp"
 #include "tensor/error.hpp"
 #include "tensor/factory.hpp"
 #include "vm/tensor.hpp"
@@ -28,6 +30,33 @@ bool shares_memory(const Tensor& value, std::span<const Tensor> arguments, std::
     return std::any_of(arguments.begin(), arguments.end(), same) || std::any_of(others.begin(), others.end(), same);
 }
 
+tensor::Dims order_of(const Tensor& tensor) {
+    if (tensor.is_contiguous()) return {};
+    tensor::Dims order(static_cast<size_t>(tensor.rank()), 0);
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int64_t a, int64_t b) { return tensor.stride(a) > tensor.stride(b); });
+    return order;
+}
+
+Tensor laid_out(tensor::Context& context, const Tensor& value, const tensor::Dims& order) {
+    size_t rank = static_cast<size_t>(value.rank());
+    tensor::Dims strides(rank, 1);
+    int64_t stride = 1;
+    bool as_wanted = true;
+    for (size_t k = rank; k-- > 0;) {
+        size_t dim = order.empty() ? k : static_cast<size_t>(order[k]);
+        strides[dim] = stride;
+        as_wanted = as_wanted && (value.sizes()[dim] == 1 || value.strides()[dim] == stride);
+        stride *= std::max<int64_t>(value.sizes()[dim], 1);
+    }
+    if (as_wanted || value.numel() == 0 || value.requires_grad()) return value;
+    Tensor memory = tensor::empty(context, value.sizes(), value.dtype());
+    Tensor placed(memory.impl()->storage, value.dtype(), value.sizes(), strides, 0);
+    autograd::copy_into(context, value, placed);
+    return placed;
+}
+
 void fulfil(Value object, const Tensor& value) {
     tensor::TensorImpl* to = vm::tensor_of(object).impl();
     tensor::TensorImpl* from = value.impl();
@@ -38,7 +67,7 @@ void fulfil(Value object, const Tensor& value) {
     to->offset = from->offset;
     to->numel = from->numel;
     to->contiguous = from->contiguous;
-    to->requires_grad = from->requires_grad;
+    to->requires_grad = from->requires_grad || to->requires_grad;  // a leaf may have been asked for gradients already
     to->layout.store(nullptr, std::memory_order_relaxed);
     if (from->autograd) to->autograd = std::move(from->autograd);
 }
@@ -63,6 +92,7 @@ Ref promise(Vm& vm, const TensorGuard& like, vm::Class* cls) {
 
 Tensor view_of(tensor::Context& context, const TensorInfo& info, Tensor root) {
     autograd::GradMode mode(context, info.requires_grad);
+    if (planted("view-step") && info.steps.size() > 1) return view_of(context, {info.root, {info.steps[0]}}, root);
     for (const ViewStep& step : info.steps) root = autograd::apply(context, step.op, std::span(&root, 1), step.attrs);
     if (info.leaf && !root.requires_grad()) autograd::set_requires_grad(root, true);
     return root;
@@ -88,6 +118,10 @@ bool prepare_fragment(Fragment& fragment, const Options& options) {
             outputs.push_back(saved);
             spec.orders.emplace_back();
         }
+    }
+    for (graph::Value check : fragment.checks) {
+        outputs.push_back(check);
+        spec.orders.emplace_back();
     }
     fragment.graph.set_outputs(std::move(outputs));
     spec.graph = &fragment.graph;
@@ -124,7 +158,7 @@ void launch(Vm& vm, const Segment& segment, size_t index, Value* slots, uint64_t
     }
     size_t saved = fragment.gradient ? fragment.gradient->saved.size() : 0;
     if (fragment.ready.load(std::memory_order_acquire) && fragment.code) {
-        results.resize(fragment.outputs.size() + saved);
+        results.resize(fragment.outputs.size() + saved + fragment.checks.size());
         fragment.code->run(vm.tensors, arguments, results);
         launches += fragment.code->launches();
         written = true;
@@ -132,10 +166,12 @@ void launch(Vm& vm, const Segment& segment, size_t index, Value* slots, uint64_t
         std::vector<graph::Value> wanted;
         for (const Fragment::Output& output : fragment.outputs) wanted.push_back(output.value);
         if (fragment.gradient) wanted.insert(wanted.end(), fragment.gradient->saved.begin(), fragment.gradient->saved.end());
+        wanted.insert(wanted.end(), fragment.checks.begin(), fragment.checks.end());
         results = evaluate(vm.tensors, fragment, wanted, [&](size_t i) { return arguments[i]; }, !fragment.gradient);
         launches++;
     }
-    std::vector<Tensor> kept(results.begin() + static_cast<int64_t>(fragment.outputs.size()), results.end());
+    auto first_saved = results.begin() + static_cast<int64_t>(fragment.outputs.size());
+    std::vector<Tensor> kept(first_saved, first_saved + static_cast<int64_t>(saved));
     auto place = [&](const Fragment::Output& output, const Tensor& value) {
         if (output.promised) {
             fulfil(slots[output.slot], value);
@@ -149,6 +185,7 @@ void launch(Vm& vm, const Segment& segment, size_t index, Value* slots, uint64_t
     for (size_t i = 0; i < fragment.outputs.size(); ++i) {
         const Fragment::Output& output = fragment.outputs[i];
         if (output.write_back) {
+            if (planted("write-back")) continue;
             if (written) {
                 vm::tensor_of(slots[output.slot]).storage().bump_version();
                 continue;
@@ -159,7 +196,9 @@ void launch(Vm& vm, const Segment& segment, size_t index, Value* slots, uint64_t
         }
         Tensor value = results[i];
         if (shares_memory(value, arguments, std::span(results).first(i))) value = autograd::apply(vm.tensors, tensor::Op::Clone, std::span(&value, 1));
-        if ((!output.requires_grad || output.leaf) && value.requires_grad()) value = value.detached();
+        bool forgotten = planted("requires-grad");
+        if ((!output.requires_grad || output.leaf || forgotten) && value.requires_grad()) value = value.detached();
+        if (!output.requires_grad) value = laid_out(vm.tensors, value, output.order);
         if (output.leaf) value.set_requires_grad(true);
         if (!output.leaf && fragment.gradient && output.requires_grad && !output.spent) {
             taped.push_back(value);

@@ -16,6 +16,11 @@ void launch(Vm& vm, const Segment& segment, size_t index, Value* slots, uint64_t
 bool shares_memory(const tensor::Tensor& value, std::span<const tensor::Tensor> arguments,
                    std::span<const tensor::Tensor> others);
 
+// Dims from the slowest to the fastest in memory; empty for row-major.
+tensor::Dims order_of(const tensor::Tensor& tensor);
+// A result as it lies in memory in the interpreter: writes that became values may have given another layout.
+tensor::Tensor laid_out(tensor::Context& context, const tensor::Tensor& value, const tensor::Dims& order);
+
 // An object whose tensor has no memory yet takes over what `value` has.
 void fulfil(Value object, const tensor::Tensor& value);
 // An object that never got its memory becomes an empty tensor: nothing may look at what is not there.

@@ -41,6 +41,7 @@ void Recorder::conclude_load_attr(vm::Frame& frame, uint32_t next) {
         if (!row || row->record != vm::Record::metadata) return refuse("instruction", "a tensor's attribute");
         Value actual = frame.registers[i.a];
         if (vm::is_tensor(actual)) return refuse("unknown-tensor");
+        if (site.name->view() == "is_leaf" && vm::tensor_of(object).requires_grad()) return refuse("instruction", "a tensor's attribute");
         consume_operands();
         return write(i.a, constant(actual));
     }
@@ -69,7 +70,7 @@ void Recorder::conclude_store_attr(vm::Frame& frame) {
     if (vm::is_tensor(object)) {
         if (site.name->view() != "grad" || current_.grads.size() > 1) return refuse("instruction", "a tensor's attribute");
         int32_t leaf = operand(current_.operands[0]), grad = operand(current_.operands[1]);
-        effect();
+        visible_effect();
         Instruction& store = emit(TraceOp::StoreGrad);
         store.a = leaf;
         store.b = grad;
@@ -81,12 +82,7 @@ void Recorder::conclude_store_attr(vm::Frame& frame) {
     int32_t to = operand(current_.operands[0]), from = operand(current_.operands[1]);
     bool fresh = current_.operands[0].kind == Source::Slot && jit_.made_here(*segment_, current_.operands[0].index);
     if (!fresh) {
-        if (fragment_ >= 0 && fragment().may_raise) {
-            launch();
-            current_.before = take_snapshot(current_.at);
-            current_.before_index = -1;
-        }
-        effect();
+        visible_effect();
     }
     segment_->sites.push_back(vm::AttrCache{});
     segment_->sites.back().name = site.name;

@@ -379,6 +379,12 @@ void Recorder::conclude_call(vm::Frame& frame, uint32_t next) {
             return vm::is_tensor(v) && !vm::tensor_of(v).is_contiguous() && current_.native->row->name == std::string_view("stride");
         });
         if (free_strides) return refuse("instruction", "strides");
+        // Strides that follow from nothing else are not in the guard.
+        if (metadata && current_.native->row->name == std::string_view("stride") && vm::is_tensor(current_.values[0])) {
+            const tensor::Tensor& tensor = vm::tensor_of(current_.values[0]);
+            metadata = tensor.is_contiguous() && tensor.numel() > 0 &&
+                       std::find(tensor.sizes().begin(), tensor.sizes().end(), 1) == tensor.sizes().end();
+        }
         if (metadata && !current_.ran) {
             guard_attributes();
             segment_->kept.push_back(frame.registers[i.a]);
@@ -393,6 +399,7 @@ void Recorder::conclude_call(vm::Frame& frame, uint32_t next) {
             if (passes && outside_tape()) return refuse("outside-tape");
             // .grad of leaves, set by a backward pass.
             for (auto& [leaf, grad] : current_.grads) {
+                // A view with the same memory is another object, with a gradient of its own.
                 auto leaf_index = known_tensor(leaf);
                 // This very tensor, not another one over the same memory.
                 if (!leaf_index || !tensors_[*leaf_index].tensor.is(leaf)) return refuse("outside-tape");
@@ -410,7 +417,7 @@ void Recorder::conclude_call(vm::Frame& frame, uint32_t next) {
                 Source value = constant(Value::none());
                 if (grad) {
                     auto grad_index = known_tensor(grad);
-                    if (!grad_index) return refuse("outside-tape");
+                    if (!grad_index || !tensors_[*grad_index].tensor.is(grad)) return refuse("outside-tape");
                     value = {Source::Tensor, static_cast<int32_t>(*grad_index)};
                 }
                 grads_[leaf.impl()] = value;

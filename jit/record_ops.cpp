@@ -237,10 +237,11 @@ void Recorder::guard_attributes() {
     for (size_t k = 0; k < current_.operands.size(); ++k) {
         const Source& source = current_.operands[k];
         if (source.kind != Source::Slot) continue;
-        bool number = false;
+        bool number = false, otherwise = false;  // x[k] = k is both
         for (size_t p = 0; p < current_.arguments.size(); ++p) {
-            if (current_.as_number[p] && current_.arguments[p] == source) number = true;
+            if (current_.arguments[p] == source) (current_.as_number[p] ? number : otherwise) = true;
         }
+        number = number && !otherwise;
         Value actual = value_of(source);
         if (number || has_tensor(actual)) continue;
         guard_value(source, "a number that shapes the computation");
@@ -274,12 +275,7 @@ void Recorder::conclude_step(vm::Frame& frame, uint32_t next) {
                    op == Op::LIST_APPEND || op == Op::SET_ADD || op == Op::DICT_SET || op == Op::LIST_EXTEND ||
                    op == Op::ARGS_EXTEND || op == Op::SET_UPDATE || op == Op::DICT_UPDATE || op == Op::DICT_MERGE || op == Op::STORE_CELL;
     if (mutates && !(current_.operands[0].kind == Source::Slot && jit_.made_here(*segment_, current_.operands[0].index))) {
-        if (fragment_ >= 0 && fragment().may_raise) {
-            launch();
-            current_.before = take_snapshot(current_.at);
-            current_.before_index = -1;
-        }
-        effect();
+        visible_effect();
     }
     const lang::OpInfo& info = lang::op_info(op);
     bool writes = info.a == lang::Role::wr || info.a == lang::Role::rw;
@@ -400,8 +396,9 @@ void Recorder::conclude_iteration(vm::Frame& frame, uint32_t next) {
     int32_t slot = new_slot(item ? frame.registers[i.b] : Value::none());
     Source before_b = top().registers[i.b];
     bool local = current_.values[0].is_kind(Kind::RangeIter) || current_.values[0].is_kind(Kind::ListIter);
+    if (!local) visible_effect();
     int32_t at_instruction = snapshot_before();
-    if (!local) effect();
+    advances_++;
     if (item) {
         // The loop is over: the iterator is dropped.
         write(i.a, Source{});
@@ -476,12 +473,7 @@ void Recorder::conclude(vm::Frame& frame, uint32_t next) {
         case Op::STORE_GLOBAL: {
             vm::Cell* cell = frame.code->globals[i.bc()];
             int32_t from = operand(current_.operands[0]);
-            if (fragment_ >= 0 && fragment().may_raise) {
-                launch();
-                current_.before = take_snapshot(current_.at);
-                current_.before_index = -1;
-            }
-            effect();
+            visible_effect();
             Instruction& store = emit(TraceOp::StoreGlobal);
             store.pointer = cell;
             store.a = from;
@@ -494,8 +486,8 @@ void Recorder::conclude(vm::Frame& frame, uint32_t next) {
             vm::Cell* cell = frame.function->closure[i.b];
             bool load = op == Op::LOAD_FREE;
             int32_t slot = load ? new_slot(frame.registers[i.a]) : operand(current_.operands[0]);
+            if (!load) visible_effect();
             int32_t snapshot = snapshot_before();
-            if (!load) effect();
             bool entry = top().depth >= 0;
             Instruction& access = emit(entry ? (load ? TraceOp::LoadEntryFree : TraceOp::StoreEntryFree)
                                              : (load ? TraceOp::LoadGlobal : TraceOp::StoreGlobal));
@@ -566,8 +558,8 @@ void Recorder::conclude(vm::Frame& frame, uint32_t next) {
             int32_t from = operand(current_.operands[0]);
             int32_t slot = new_slot(frame.registers[i.a]);
             new_slot(frame.registers[i.a + 1]);
+            visible_effect();
             int32_t snapshot = snapshot_before();
-            effect();
             Instruction& enter = emit(TraceOp::EnterWith);
             enter.dst = slot;
             enter.a = from;
@@ -581,7 +573,7 @@ void Recorder::conclude(vm::Frame& frame, uint32_t next) {
         }
         case Op::WITH_EXIT: {
             if (tensors || current_.reads) return refuse("instruction");
-            effect();
+            visible_effect();
             emit_step(op, current_.operands, -1);
             return consume_operands();
         }

@@ -2,12 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "autograd/builder.hpp"
 #include "autograd/emit.hpp"
 #include "autograd/view_steps.hpp"
+#include "jit/fragment.hpp"
 #include "jit/jit.hpp"
+#include "jit/planted.hpp"
 #include "jit/recorder.hpp"
 #include "tensor/error.hpp"
 #include "tensor/factory.hpp"
@@ -23,16 +24,6 @@ namespace {
 bool same_geometry(const Tensor& a, const Tensor& b) {
     return a.dtype() == b.dtype() && a.offset() == b.offset() && a.sizes() == b.sizes() &&
            (a.strides() == b.strides() || a.numel() <= 1);
-}
-
-// Dims from the slowest to the fastest in memory; empty for row-major.
-tensor::Dims order_of(const Tensor& tensor) {
-    if (tensor.is_contiguous()) return {};
-    tensor::Dims order(static_cast<size_t>(tensor.rank()), 0);
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](int64_t a, int64_t b) { return tensor.stride(a) > tensor.stride(b); });
-    return order;
 }
 
 }  // namespace
@@ -114,6 +105,12 @@ Source Recorder::take_in(const Tensor& tensor, int32_t slot, int32_t snapshot, s
     guard.snapshot = snapshot;
     if (segment_->snapshots[static_cast<size_t>(snapshot)].what.empty()) {
         segment_->snapshots[static_cast<size_t>(snapshot)].what = std::move(what);
+    }
+    if (tensor.requires_grad()) {
+        Instruction& leaf = emit(TraceOp::GuardLeaf);
+        leaf.a = slot;
+        leaf.imm = autograd::is_leaf(tensor);
+        leaf.snapshot = snapshot;
     }
     if (auto known = known_tensor(tensor)) {
         TensorState& state = tensors_[*known];
@@ -227,6 +224,28 @@ bool Recorder::outside_tape() {
     });
 }
 
+Recorder::Root::Flags Recorder::flags_of(const Tensor& tensor) {
+    Root::Flags flags{tensor.requires_grad(), false, {}};
+    if (!flags.requires_grad) return flags;
+    flags.leaf = autograd::is_leaf(tensor);
+    if (autograd::grad_fn(tensor)) flags.grad_name = autograd::grad_fn(tensor)->name();
+    return flags;
+}
+
+void Recorder::note_flags(TensorState& state) {
+    if (std::exchange(state.flagged, true)) return;
+    state.info.requires_grad = state.tensor.requires_grad();
+    state.info.leaf = state.info.requires_grad && autograd::is_leaf(state.tensor);
+}
+
+// An operator that is not recorded is about to give this memory another history.
+void Recorder::keep_flags(uint32_t root) {
+    roots_[root].flags = flags_of(roots_[root].tensor);
+    for (TensorState& state : tensors_) {
+        if (state.info.root == root) note_flags(state);
+    }
+}
+
 // After a recorded backward pass: what it has been through cannot be differentiated again.
 void Recorder::note_spent() {
     for (Root& root : roots_) {
@@ -308,6 +327,22 @@ void Recorder::launch() {
             now.outputs.push_back({r, root.value, root.object, false, true, false, {}, false, nullptr, false, {}});
         }
     }
+    if (now.may_raise) {
+        // An error is due also where nobody wants the value.
+        std::vector<graph::Value> open;
+        std::vector<bool> needed(now.graph.size(), false);
+        for (const Fragment::Output& output : now.outputs) open.push_back(output.value);
+        while (!open.empty()) {
+            graph::Value node = open.back();
+            open.pop_back();
+            if (needed[node->id]) continue;
+            needed[node->id] = true;
+            for (graph::Value operand : node->inputs) open.push_back(operand);
+        }
+        for (const graph::Node& node : now.graph.nodes()) {
+            if (tensor::info(node.op).may_raise && !needed[node.id]) now.checks.push_back(&node);
+        }
+    }
     now.launched = true;
     now.resume = resume_ >= 0 ? resume_ : snapshot_before();
     Instruction& instruction = emit(TraceOp::Launch);
@@ -386,6 +421,7 @@ void Recorder::ran(Op op, tensor::Tensors inputs, const tensor::Attrs& attrs, st
                 Instruction& draw = emit(TraceOp::Random);
                 draw.dst = slot;
                 draw.snapshot = snapshot;
+                draws_++;
             }
             Root root;
             root.tensor = inputs[i];
@@ -406,6 +442,15 @@ void Recorder::ran(Op op, tensor::Tensors inputs, const tensor::Attrs& attrs, st
             auto leaf = known_tensor(input);
             if (leaf && (!tensors_[*leaf].info.steps.empty() || !roots_[tensors_[*leaf].info.root].in_memory)) {
                 return refuse("fresh-leaf", std::string(tensor::name_of(op)));
+            }
+        }
+        // Written to without gradients: the graph's value has lost the history that the tensor still has.
+        if (vm_.tensors.grad_enabled && input.requires_grad() && op != Op::Detach) {
+            auto written = known_tensor(input);
+            if (written && roots_[tensors_[*written].info.root].dirty) return refuse("in-place-grad", std::string(tensor::name_of(op)));
+            // A backward pass has been through its history, which the graph would make anew.
+            if (written && roots_[tensors_[*written].info.root].spent && roots_[tensors_[*written].info.root].value) {
+                return refuse("outside-tape", std::string(tensor::name_of(op)));
             }
         }
         graph::Value value = operand_value(input);
@@ -467,11 +512,17 @@ void Recorder::wrote(Op op, tensor::Tensors inputs, const tensor::Attrs& attrs, 
     if (vm_.tensors.grad_enabled) {
         bool grad = target.requires_grad();
         for (const Tensor& input : inputs) grad = grad || input.requires_grad();
-        if (grad) return refuse("in-place-grad", std::string(tensor::name_of(op)));
+        if (grad) {
+            if (auto changed = known_tensor(target)) keep_flags(tensors_[*changed].info.root);
+            return refuse("in-place-grad", std::string(tensor::name_of(op)));
+        }
     }
     auto known = find_tensor(target);
     if (!known) return refuse("unknown-tensor", std::string(tensor::name_of(op)));
     uint32_t root_index = tensors_[*known].info.root;
+    if (roots_[root_index].tensor.requires_grad() && !roots_[root_index].in_memory) {
+        return refuse("in-place-grad", std::string(tensor::name_of(op)));
+    }
     if (roots_[root_index].number) return refuse("unknown-tensor", "a number is written to");
     if (roots_[root_index].shared) return refuse("aliased", std::string(tensor::name_of(op)));
     try {
@@ -519,7 +570,7 @@ void Recorder::wrote(Op op, tensor::Tensors inputs, const tensor::Attrs& attrs, 
         save_root(root_index);
         Root& root = roots_[root_index];
         bool first = root.in_memory && !root.dirty;
-        root.value = value;
+        if (!planted("stale-root")) root.value = value;
         root.fragment = fragment_;
         root.version++;
         if (root.in_memory) root.dirty = true;

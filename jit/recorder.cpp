@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "autograd/tape.hpp"
+#include "jit/fragment.hpp"
 #include "jit/jit.hpp"
 #include "vm/tensor.hpp"
 
@@ -62,6 +63,7 @@ void Recorder::start_segment(vm::Frame& frame, uint32_t pc) {
     number_values_.clear();
     fragment_ = -1;
     resume_ = -1;
+    advances_ = draws_ = 0;
     length_ = 0;
     rounds_.clear();
     ShadowFrame shadow;
@@ -87,8 +89,7 @@ void Recorder::finish_segment(bool keep) {
                                       keep ? "recorded" : "dropped", segment_->code.size(), length_, segment_->fragments.size()));
     }
     for (TensorState& state : tensors_) {
-        state.info.requires_grad = state.tensor.requires_grad();
-        state.info.leaf = state.info.requires_grad && autograd::is_leaf(state.tensor);
+        note_flags(state);
         if (!roots_[state.info.root].number) {
             state.info.cls = vm::wrap(vm_, state.tensor).get().o->cls;
             segment_->kept.push_back(Value::object(state.info.cls));
@@ -97,12 +98,13 @@ void Recorder::finish_segment(bool keep) {
     }
     for (auto& fragment : segment_->fragments) {
         for (Fragment::Output& output : fragment->outputs) {
-            const tensor::Tensor& tensor = roots_[output.root].tensor;
-            output.requires_grad = !output.write_back && tensor.requires_grad();
+            const Root& root = roots_[output.root];
+            Root::Flags flags = root.flags ? *root.flags : flags_of(root.tensor);
+            output.requires_grad = !output.write_back && flags.requires_grad;
             if (!output.requires_grad) continue;
-            output.leaf = autograd::is_leaf(tensor);
-            output.spent = roots_[output.root].launched_spent;
-            output.grad_name = autograd::grad_fn(tensor) ? autograd::grad_fn(tensor)->name() : "";
+            output.leaf = flags.leaf;
+            output.spent = root.launched_spent;
+            output.grad_name = flags.grad_name;
         }
     }
     if (keep) jit_.add_segment(std::move(segment_), at_anchor_);
@@ -142,9 +144,75 @@ void Recorder::cut_here(uint32_t pc) {
 void Recorder::undo() {
     for (size_t i = current_.old_roots.size(); i-- > 0;) {
         auto& [index, old] = current_.old_roots[i];
+        uint32_t version = roots_[index].version;
         roots_[index] = old;
+        roots_[index].version = version + 1;  // values of views that were noted in between count no more
     }
     current_.old_roots.clear();
+}
+
+// What was written down for the current instruction, and must not be done when it is not recorded: the interpreter
+// does it. Loads, and objects that others may know by now, stay.
+void Recorder::take_back() {
+    undo();
+    std::vector<bool> gone(slot_values_.size(), false);
+    auto is_gone = [&](int32_t slot) { return slot >= 0 && gone[static_cast<size_t>(slot)]; };
+    auto& code = segment_->code;
+    size_t kept = std::min(current_.first_emitted, code.size());
+    for (size_t k = kept; k < code.size(); ++k) {
+        const Instruction& i = code[k];
+        size_t results = 0;
+        bool drop = false;
+        switch (i.op) {
+            case TraceOp::StoreGlobal:
+            case TraceOp::StoreEntryFree:
+            case TraceOp::StoreAttr:
+            case TraceOp::StoreGrad: drop = true; break;
+            case TraceOp::Step:
+            case TraceOp::CompareTruth:
+            case TraceOp::Next:
+            case TraceOp::NextEnds:
+            case TraceOp::CallNative:
+            case TraceOp::NewInstance:
+            case TraceOp::LoadAttr:
+                drop = true;
+                results = 1;
+                break;
+            case TraceOp::LoadMethod:
+            case TraceOp::EnterWith:
+                drop = true;
+                results = 2;
+                break;
+            case TraceOp::Random: code[k].imm = 1; break;  // the graph knows its operands
+            case TraceOp::Unpack:
+                drop = true;
+                results = static_cast<size_t>(i.imm);
+                break;
+            case TraceOp::GuardApart:
+            case TraceOp::GuardSame: drop = is_gone(i.a) || is_gone(i.b); break;
+            case TraceOp::GuardIs:
+            case TraceOp::GuardTag:
+            case TraceOp::GuardClass:
+            case TraceOp::GuardShape:
+            case TraceOp::GuardTensor:
+            case TraceOp::GuardEqual:
+            case TraceOp::GuardLength:
+            case TraceOp::GuardTruth: drop = is_gone(i.a); break;
+            default: break;
+        }
+        if (!drop) {
+            if (kept != k) code[kept] = code[k];
+            kept++;
+            continue;
+        }
+        if (i.op == TraceOp::Next || i.op == TraceOp::NextEnds) advances_--;
+        for (size_t r = 0; i.dst >= 0 && r < results; ++r) gone[static_cast<size_t>(i.dst) + r] = true;
+    }
+    code.resize(kept);
+    if (current_.old_shadow.empty()) return;
+    shadow_ = std::move(current_.old_shadow);
+    popped_ = current_.old_popped;
+    segment_->entry.resize(popped_ + 1);
 }
 
 void Recorder::note_break(std::string_view reason, std::string detail) {
@@ -152,7 +220,7 @@ void Recorder::note_break(std::string_view reason, std::string detail) {
 }
 
 void Recorder::cut_before(std::string_view reason, std::string detail) {
-    undo();
+    take_back();
     note_break(reason, std::move(detail));
     bool worth = (!segment_->fragments.empty() || jit_.params().everything) && length_ > 1;
     if (worth) end_with_jump(current_.at);
@@ -250,12 +318,15 @@ bool Recorder::begin(vm::Frame& frame, const lang::Instr* pc) {
     }
     length_++;
     current_.before = take_snapshot(at);
+    current_.first_emitted = segment_->code.size();
     have_current_ = true;
     if (fragment_ >= 0) fragment().graph.set_span(frame.code->plain->spans[at]);
     if (!prepare(frame) || current_.refused) {
         if (!done_ && segment_) skip(current_.refused ? std::string_view(*current_.refused) : "instruction");
         return false;
     }
+    current_.old_shadow = shadow_;
+    current_.old_popped = popped_;
     return !done_;
 }
 
@@ -409,13 +480,19 @@ Snapshot Recorder::take_snapshot(uint32_t pc) {
         snapshot.frames.push_back(std::move(frame));
     }
     snapshot.fragment = fragment_;
+    snapshot.resume = resume_;
+    snapshot.advances = advances_;
+    snapshot.draws = draws_;
+    if (fragment_ >= 0 && fragment().may_raise) snapshot.nodes = static_cast<uint32_t>(fragment().graph.size());
     for (uint32_t r = 0; r < roots_.size(); ++r) {
         Root& root = roots_[r];
         if (root.number || root.fragment != fragment_ || fragment_ < 0) continue;
         bool lacks_memory = !root.in_memory && root.value;
         bool needed = (lacks_memory && (root.promised || std::find(wanted.begin(), wanted.end(), r) != wanted.end())) ||
                       (root.in_memory && root.dirty);
-        if (needed) snapshot.pending.push_back({r, root.value, root.object, root.in_memory && root.dirty});
+        if (needed) {
+            snapshot.pending.push_back({r, root.value, root.object, root.in_memory && root.dirty, order_of(root.tensor)});
+        }
     }
     // Objects of views that wait for memory.
     if (fragment_ >= 0) snapshot.views = fragment().views;
@@ -437,6 +514,15 @@ int32_t Recorder::snapshot_at(uint32_t pc) { return add_snapshot(take_snapshot(p
 void Recorder::effect() {
     clean_ = false;
     resume_ = -1;
+}
+
+void Recorder::visible_effect() {
+    if (fragment_ >= 0 && fragment().may_raise) {
+        launch();
+        current_.before = take_snapshot(current_.at);
+        current_.before_index = -1;
+    }
+    effect();
 }
 
 // ---- guards -----------------------------------------------------------------------------------------------

@@ -58,6 +58,12 @@ class Recorder final : public tensor::Observer {
         bool shared = false;         // other tensors from outside lie in the same storage
         bool spent = false;          // a recorded backward pass has been through its history
         bool launched_spent = false; // and had when its fragment was launched
+        // What gradients knew of it before an operator that is not recorded changed that.
+        struct Flags {
+            bool requires_grad, leaf;
+            std::string grad_name;
+        };
+        std::optional<Flags> flags;
     };
     struct TensorState {
         TensorInfo info;
@@ -65,6 +71,7 @@ class Recorder final : public tensor::Observer {
         graph::Value value = nullptr;
         int32_t fragment = -1;
         uint32_t version = 0;
+        bool flagged = false;  // info has its flags already
     };
     // The instruction that is being executed.
     struct Current {
@@ -90,6 +97,9 @@ class Recorder final : public tensor::Observer {
         std::vector<std::pair<uint32_t, Root>> old_roots;
         Snapshot before;
         int32_t before_index = -1;
+        size_t first_emitted = 0;  // in the segment's code, of what was written down for it
+        std::vector<ShadowFrame> old_shadow;
+        uint32_t old_popped = 0;
     };
 
     // ---- recorder.cpp: frames, segments, snapshots
@@ -103,6 +113,7 @@ class Recorder final : public tensor::Observer {
     void end_with_jump(uint32_t pc);
     void skip(std::string_view reason);
     void undo();
+    void take_back();
     void note_break(std::string_view reason, std::string detail);
     bool loop_closed(uint32_t pc);
 
@@ -129,6 +140,7 @@ class Recorder final : public tensor::Observer {
     Source settle(int32_t slot, Value actual, int32_t snapshot, std::string what);
     void guard_value(Source source, std::string what);
     void effect();   // something happens that others can see
+    void visible_effect();  // the same; what may fail is computed before
 
     // ---- record_ops.cpp: what each instruction means
     bool prepare(vm::Frame& frame);
@@ -175,6 +187,9 @@ class Recorder final : public tensor::Observer {
     void note_node(graph::Value value, bool with_grad);
     void note_spent();
     bool outside_tape();
+    static Root::Flags flags_of(const tensor::Tensor& tensor);
+    static void note_flags(TensorState& state);
+    void keep_flags(uint32_t root);
 
     Jit& jit_;
     Vm& vm_;
@@ -203,6 +218,7 @@ class Recorder final : public tensor::Observer {
     std::unordered_map<const vm::Cell*, Source> cells_;            // what the segment has stored in them
     int32_t fragment_ = -1;
     int32_t resume_ = -1;
+    uint32_t advances_ = 0, draws_ = 0;
     uint32_t length_ = 0;
     std::unordered_map<const lang::Instr*, uint32_t> rounds_;
 };

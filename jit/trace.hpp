@@ -87,6 +87,7 @@ struct PendingRoot {
     graph::Value value;
     int32_t object = -1;      // slot of its object, when there is one
     bool write_back = false;  // that object's memory gets the value
+    tensor::Dims order = {};  // of its dims in memory
 };
 // The object of a view that waits for its root's memory.
 struct PendingView {
@@ -100,6 +101,9 @@ struct Snapshot {
     int32_t fragment = -1;           // that is being captured
     std::vector<PendingRoot> pending;
     std::vector<PendingView> views;
+    int32_t resume = -1;     // from where the interpreter does it again when what is pending fails
+    uint32_t nodes = 0;      // of the fragment's graph
+    uint32_t advances = 0, draws = 0;  // rounds of iterators and random operators before it
     bool clean = false;  // nobody could have seen anything yet: may be left as if never entered
     uint32_t count = 0;  // times it was left through
     bool blocked = false;  // recording has gone on from here, or will not
@@ -133,6 +137,7 @@ struct Fragment {
     };
     std::vector<Output> outputs;
     std::vector<PendingView> views;
+    std::vector<graph::Value> checks;  // that may fail, and that no output needs
     std::vector<bool> with_grad;  // by node: recorded while gradients were on, and it took part
     std::vector<const tensor::LayoutClass*> layouts;
     bool may_raise = false;

@@ -113,6 +113,18 @@ def leak_test(tally: Tally, program: Path) -> None:
     tally.add("leaks", began, passed=int(done.returncode == 0), failed=int(done.returncode != 0))
 
 
+def random_programs(tally: Tally, build: Path, backend: str, count: int) -> None:
+    """Random programs, the interpreter beside compiled code."""
+    began = time.monotonic()
+    done = subprocess.run([sys.executable, "-B", str(TESTS / "programs" / "run.py"), str(count), "--backend", backend,
+                           "--talc", str(build / "talc"), "--shrunk", "1"], stdout=subprocess.PIPE, text=True)
+    match = re.search(r"(\d+) programs, \S+: (\d+) differ", done.stdout)
+    ran, bad = (int(match[1]), int(match[2])) if match else (0, 1)
+    if bad:
+        print(done.stdout)
+    tally.add(f"random programs, {backend}", began, passed=ran - bad, failed=bad)
+
+
 def script_tests(tally: Tally, title: str, arguments: list[str]) -> None:
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="talc-test-") as folder:
@@ -155,6 +167,9 @@ def main() -> int:
             script_tests(tally, "examples", ["--root", str(ROOT / "examples"), *common])
             for engine in ["interp", "jit"] if options.quick else ["interp", "jit", "jit-eager", "jit-aot", "gc-stress"]:
                 script_tests(tally, f"scripts, {engine}", ["--engine", engine, *common])
+            if not options.names or "programs" in options.names:
+                for backend, count in (("eager", 300), ("aot_eager", 200), ("inductor", 40)):
+                    random_programs(tally, build, backend, count if not options.quick else count // 4)
             if not options.names or "prompt" in options.names:
                 python_tests(tally, "prompt at a terminal", [str(TESTS / "repl_test.py"), "--talc", str(build / "talc"),
                                                              "--timeout", options.timeout])
