@@ -142,7 +142,7 @@ bool Execution::holds(const Instruction& i) const {
             if (planted("guard-tensor")) return tensor.rank() == guard.layout->rank;
             return tensor.layout_class() == guard.layout && tensor.sizes() == guard.sizes;
         }
-        case TraceOp::GuardLeaf: return autograd::is_leaf(vm::tensor_of(v)) == (i.imm != 0);
+        case TraceOp::GuardLeaf: return v.is_kind(Kind::Tensor) && autograd::is_leaf(vm::tensor_of(v)) == (i.imm != 0);
         case TraceOp::GuardEqual: return planted("guard-equal") || deep_equal(v, i.value);
         case TraceOp::GuardLength: return v.is_obj() && length_of(v) == static_cast<size_t>(i.imm);
         case TraceOp::GuardSame: return v.same(at(i.b));

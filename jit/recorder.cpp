@@ -195,6 +195,7 @@ void Recorder::take_back() {
             case TraceOp::GuardClass:
             case TraceOp::GuardShape:
             case TraceOp::GuardTensor:
+            case TraceOp::GuardLeaf:
             case TraceOp::GuardEqual:
             case TraceOp::GuardLength:
             case TraceOp::GuardTruth: drop = is_gone(i.a); break;
