@@ -471,7 +471,7 @@ Execution::End Execution::execute(int32_t& snapshot, Ref& result) {
                 set(i.dst + 1, vm::wrap(vm_, operands[1]));
                 break;
             }
-            case TraceOp::Promise: set(i.dst, promise(vm_, *static_cast<const TensorGuard*>(i.pointer), vm::cast<vm::Class>(i.value))); break;
+            case TraceOp::Promise: set(i.dst, promise(vm_, *static_cast<const TensorGuard*>(i.pointer), i.imm != 0, vm::cast<vm::Class>(i.value))); break;
             case TraceOp::ViewOf: {
                 const TensorInfo& info = segment_.tensors[static_cast<size_t>(i.imm)];
                 set(i.dst, object_of(info, view_of(vm_.tensors, info, vm::tensor_of(at(i.a)))));

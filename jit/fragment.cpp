@@ -82,11 +82,11 @@ void forsake(Value object) {
     impl->layout.store(nullptr, std::memory_order_relaxed);
 }
 
-Ref promise(Vm& vm, const TensorGuard& like, vm::Class* cls) {
+Ref promise(Vm& vm, const TensorGuard& like, bool requires_grad, vm::Class* cls) {
     static const tensor::Ref<tensor::Storage> nothing =
         tensor::Storage::wrap(nullptr, 0, tensor::Device{}, true, [] {});
     Tensor tensor(nothing, like.layout->dtype, like.sizes, like.strides, 0);
-    tensor.set_requires_grad(like.layout->requires_grad);
+    tensor.set_requires_grad(requires_grad);
     return vm::wrap_as(vm, tensor, cls);
 }
 

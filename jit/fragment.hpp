@@ -29,6 +29,6 @@ void forsake(Value object);
 tensor::Tensor view_of(tensor::Context& context, const TensorInfo& info, tensor::Tensor root);
 tensor::Tensor fragment_input(Vm& vm, const Fragment& fragment, size_t input, const Segment& segment, const Value* slots);
 // A tensor object without memory.
-Ref promise(Vm& vm, const TensorGuard& like, vm::Class* cls);
+Ref promise(Vm& vm, const TensorGuard& like, bool requires_grad, vm::Class* cls);
 
 }  // namespace talc::jit

@@ -108,7 +108,8 @@ namespace {
 class FragmentNode final : public autograd::GradNode {
   public:
     FragmentNode(std::shared_ptr<Fragment> fragment, std::span<const Tensor> arguments, std::span<const Tensor> saved)
-        : fragment_(std::move(fragment)), saved_(saved.begin(), saved.end()) {
+        : fragment_(std::move(fragment)) {
+        for (const Tensor& tensor : saved) saved_.emplace_back(tensor, autograd::Edge{});
         for (const Tensor& argument : arguments) arguments_.emplace_back(argument, autograd::edge_of(argument));
         for (uint32_t input : fragment_->gradient->inputs) edges.push_back(autograd::edge_of(arguments[input]));
     }
@@ -146,7 +147,7 @@ class FragmentNode final : public autograd::GradNode {
             const FragmentGradient::Leaf& from = gradient.leaves[i];
             switch (from.kind) {
                 case FragmentGradient::Leaf::Argument: return arguments_[from.index].unpack();
-                case FragmentGradient::Leaf::Saved: return saved_[from.index];
+                case FragmentGradient::Leaf::Saved: return saved_[from.index].unpack();
                 default: return seeds[from.index];
             }
         };
@@ -181,7 +182,7 @@ class FragmentNode final : public autograd::GradNode {
 
     std::shared_ptr<Fragment> fragment_;
     std::vector<autograd::SavedTensor> arguments_;
-    std::vector<Tensor> saved_;
+    std::vector<autograd::SavedTensor> saved_;  // written to since: an error
     bool spent_ = false;
 };
 

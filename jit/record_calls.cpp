@@ -150,7 +150,9 @@ bool Recorder::prepare_native(vm::Frame&, Value callee, std::span<const Source> 
         }
     }
     if (names) current_.self = Value::object(names);
-    if (native->row->record == vm::Record::operators) {
+    bool holds_tensors = std::any_of(values.begin(), values.end(),
+                                     [&](Value v) { return !vm::is_tensor(v) && has_tensor(v); });
+    if (native->row->record == vm::Record::operators || holds_tensors) {
         for (size_t k = 0; k < sources.size(); ++k) {
             if (!take_in_items(sources[k], values[k], 0)) return false;
         }
@@ -326,8 +328,8 @@ void Recorder::conclude_native(vm::Frame& frame, uint16_t reg, uint32_t next) {
                                         current_.native->row->effect != vm::Effect::reads);
     // A host's function may look at tensors, and write to them.
     bool host = current_.native && current_.native->state && fragment_ >= 0;
+    if (current_.reads || host || !current_.made.empty()) forget_results();
     if (current_.reads || host) {
-        undo();
         note_break(current_.reads ? "tensor-value" : "host-function", current_.native ? current_.native->row->name : "");
         jit_.recording_broke(anchor_, segment_->breaks.back());
     }

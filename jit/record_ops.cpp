@@ -264,7 +264,7 @@ void Recorder::conclude_step(vm::Frame& frame, uint32_t next) {
     const lang::Instr& i = current_.instr;
     Op op = current_.op;
     if (current_.reads) {
-        undo();
+        forget_results();
         note_break("tensor-value", {});
         jit_.recording_broke(anchor_, segment_->breaks.back());
         launch();

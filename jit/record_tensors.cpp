@@ -273,6 +273,7 @@ int32_t Recorder::root_object(uint32_t index) {
         promise.dst = slot;
         segment_->guards.push_back({root.tensor.layout_class(), root.tensor.sizes(), root.tensor.strides()});
         promise.pointer = &segment_->guards.back();
+        promise.imm = root.flags ? root.flags->requires_grad : root.tensor.requires_grad();
         promise.value = Value::object(actual.get().o->cls);
         segment_->kept.push_back(promise.value);
         output.promised = true;
@@ -308,6 +309,7 @@ int32_t Recorder::object_of(uint32_t index) {
         promise.dst = slot;
         segment_->guards.push_back({state.tensor.layout_class(), state.tensor.sizes(), state.tensor.strides()});
         promise.pointer = &segment_->guards.back();
+        promise.imm = state.flagged ? state.info.requires_grad : state.tensor.requires_grad();
         promise.value = Value::object(actual.get().o->cls);
         segment_->kept.push_back(promise.value);
         fragment().views.push_back({index, slot});
@@ -376,6 +378,9 @@ void Recorder::number(const Tensor& made, size_t argument) {
     if (argument >= current_.arguments.size()) return;
     Source source = current_.arguments[argument];
     if (source.kind != Source::Constant && source.kind != Source::Slot) return;
+    // An operator inside of a builtin counts its own operands: sum() begins with a 0 that is no argument.
+    std::optional<tensor::Scalar> given = vm::scalar_of(vm_, value_of(source));
+    if (!given || !(*given == tensor::item(made))) return;
     current_.as_number[argument] = true;
     Root root;
     root.tensor = made;

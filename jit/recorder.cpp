@@ -151,6 +151,22 @@ void Recorder::undo() {
     current_.old_roots.clear();
 }
 
+// Compiled code will call for these tensors anew: what was noted of them while the instruction ran is nothing to it.
+void Recorder::forget_results() {
+    undo();
+    for (size_t i = current_.first_root; i < roots_.size(); ++i) {
+        if (!roots_[i].tensor) continue;
+        auto [first, last] = by_storage_.equal_range(&roots_[i].tensor.storage());
+        for (auto it = first; it != last;) it = it->second == i ? by_storage_.erase(it) : std::next(it);
+    }
+    // Those that the graph reads already stay.
+    bool used = false;
+    for (size_t i = current_.first_root; i < roots_.size(); ++i) used = used || roots_[i].object >= 0;
+    if (used) return;
+    roots_.resize(current_.first_root);
+    tensors_.resize(current_.first_tensor);
+}
+
 // What was written down for the current instruction, and must not be done when it is not recorded: the interpreter
 // does it. Loads, and objects that others may know by now, stay.
 void Recorder::take_back() {
@@ -320,6 +336,8 @@ bool Recorder::begin(vm::Frame& frame, const lang::Instr* pc) {
     length_++;
     current_.before = take_snapshot(at);
     current_.first_emitted = segment_->code.size();
+    current_.first_root = roots_.size();
+    current_.first_tensor = tensors_.size();
     have_current_ = true;
     if (fragment_ >= 0) fragment().graph.set_span(frame.code->plain->spans[at]);
     if (!prepare(frame) || current_.refused) {

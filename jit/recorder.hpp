@@ -97,6 +97,7 @@ class Recorder final : public tensor::Observer {
         std::vector<std::pair<uint32_t, Root>> old_roots;
         Snapshot before;
         int32_t before_index = -1;
+        size_t first_root = 0, first_tensor = 0;
         size_t first_emitted = 0;  // in the segment's code, of what was written down for it
         std::vector<ShadowFrame> old_shadow;
         uint32_t old_popped = 0;
@@ -113,6 +114,7 @@ class Recorder final : public tensor::Observer {
     void end_with_jump(uint32_t pc);
     void skip(std::string_view reason);
     void undo();
+    void forget_results();
     void take_back();
     void note_break(std::string_view reason, std::string detail);
     bool loop_closed(uint32_t pc);
