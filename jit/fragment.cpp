@@ -172,6 +172,12 @@ void launch(Vm& vm, const Segment& segment, size_t index, Value* slots, uint64_t
     }
     auto first_saved = results.begin() + static_cast<int64_t>(fragment.outputs.size());
     std::vector<Tensor> kept(first_saved, first_saved + static_cast<int64_t>(saved));
+    // A value that is given out and kept is one tensor, so that a write to it is noticed.
+    for (size_t k = 0; k < kept.size(); ++k) {
+        for (size_t i = 0; i < fragment.outputs.size(); ++i) {
+            if (fragment.outputs[i].value == fragment.gradient->saved[k] && !fragment.outputs[i].write_back) kept[k] = results[i];
+        }
+    }
     auto place = [&](const Fragment::Output& output, const Tensor& value) {
         if (output.promised) {
             fulfil(slots[output.slot], value);

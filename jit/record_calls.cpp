@@ -150,9 +150,10 @@ bool Recorder::prepare_native(vm::Frame&, Value callee, std::span<const Source> 
         }
     }
     if (names) current_.self = Value::object(names);
-    bool holds_tensors = std::any_of(values.begin(), values.end(),
-                                     [&](Value v) { return !vm::is_tensor(v) && has_tensor(v); });
-    if (native->row->record == vm::Record::operators || holds_tensors) {
+    // sum() and its kin run operators over what a list holds.
+    std::string_view name = native->row->name;
+    bool folds = !native->owner && (name == "sum" || name == "max" || name == "min");
+    if (native->row->record == vm::Record::operators || folds) {
         for (size_t k = 0; k < sources.size(); ++k) {
             if (!take_in_items(sources[k], values[k], 0)) return false;
         }

@@ -28,15 +28,16 @@ bool is_scalar(Value v) { return v.is_int() || v.is_float() || v.is_bool(); }
 
 }  // namespace
 
-bool Recorder::has_tensor(Value value) const {
+bool Recorder::has_tensor(Value value, int depth) const {
     if (vm::is_tensor(value)) return true;
+    if (depth > 6) return false;  // lists can hold themselves
     if (value.is_kind(Kind::List)) {
         auto* list = vm::cast<vm::List>(value);
-        return std::any_of(list->items, list->items + list->size, [&](Value v) { return has_tensor(v); });
+        return std::any_of(list->items, list->items + list->size, [&](Value v) { return has_tensor(v, depth + 1); });
     }
     if (value.is_kind(Kind::Tuple)) {
         auto* tuple = vm::cast<vm::Tuple>(value);
-        return std::any_of(tuple->items, tuple->items + tuple->size, [&](Value v) { return has_tensor(v); });
+        return std::any_of(tuple->items, tuple->items + tuple->size, [&](Value v) { return has_tensor(v, depth + 1); });
     }
     return false;
 }

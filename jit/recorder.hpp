@@ -169,7 +169,7 @@ class Recorder final : public tensor::Observer {
     void enter_frame(vm::Frame& frame);
     Source result_of_operators(Value actual);
     void guard_attributes();
-    bool has_tensor(Value value) const;
+    bool has_tensor(Value value, int depth = 0) const;
 
     // ---- record_tensors.cpp: tensors
     Fragment& fragment();
