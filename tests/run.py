@@ -117,7 +117,7 @@ def random_programs(tally: Tally, build: Path, backend: str, count: int) -> None
     """Random programs, the interpreter beside compiled code."""
     began = time.monotonic()
     done = subprocess.run([sys.executable, "-B", str(TESTS / "programs" / "run.py"), str(count), "--backend", backend,
-                           "--talc", str(build / "talc"), "--shrunk", "1"], stdout=subprocess.PIPE, text=True)
+                           "--talc", str((build / "talc").resolve()), "--shrunk", "1"], stdout=subprocess.PIPE, text=True)
     match = re.search(r"(\d+) programs, \S+: (\d+) differ", done.stdout)
     ran, bad = (int(match[1]), int(match[2])) if match else (0, 1)
     if bad:
