@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cmath>
 #include <ctime>
+#include <mutex>
 
 #include "stdlib/modules.hpp"
 #include "stdlib/support.hpp"
@@ -10,6 +11,13 @@
 namespace talc::stdlib {
 
 namespace {
+
+// The C library's time zone is the process's: engines in several threads take turns.
+void set_zone() {
+    static std::mutex mutex;
+    std::lock_guard lock(mutex);
+    ::tzset();
+}
 
 constexpr int64_t kNanoseconds = 1'000'000'000;
 
@@ -193,7 +201,7 @@ Ref time_strptime(Vm& vm, const Args& args) {
 }
 
 void fill_time(Vm& vm, Module* module) {
-    ::tzset();
+    set_zone();
     set_value(vm, module, "struct_time", record_class(vm, kStructTime));
     set_value(vm, module, "timezone", Value::integer(::timezone));
     set_value(vm, module, "altzone", Value::integer(::timezone - (::daylight ? 3600 : 0)));
