@@ -28,6 +28,7 @@ constexpr int kInterruptedStatus = 130;  // 128 and the number of SIGINT, as she
 
 Host make_host(const Options& options) {
     Host host;
+    host.resize_memory = options.resize_memory;
     host.out = options.out;
     host.err = options.err;
     host.read_line = options.read_line;
@@ -83,7 +84,7 @@ Engine::State::State(Options given)
     const char* wanted = std::getenv("TALC_JIT");
     jit = std::make_unique<jit::Jit>(vm, &inductor::cpu_backend());
     if (const char* params = std::getenv("TALC_JIT_PARAMS"); params && !jit->configure(params)) {
-        vm.host.err("warning: TALC_JIT_PARAMS is not understood\n");
+        stdlib::Streams::of(vm).write_err(vm, "warning: TALC_JIT_PARAMS is not understood\n");
     }
     jit->enabled = !wanted || wanted != std::string_view("off");
     const char* strict = std::getenv("TALC_JIT_STRICT");

@@ -67,9 +67,17 @@ Heap::Heap(Vm& vm) : vm_(vm), threshold_(kFirstThreshold) {
 Heap::~Heap() {
     while (chunks_) {
         Chunk* next = chunks_->next;
-        std::free(chunks_);
+        resize_block(chunks_, chunks_->size, 0);
         chunks_ = next;
     }
+}
+
+// All memory of the heap comes and goes here: a host's function, or the C library.
+void* Heap::resize_block(void* memory, size_t old_size, size_t new_size) {
+    if (resize_) [[unlikely]] return resize_(memory, old_size, new_size);
+    if (new_size) return std::realloc(memory, new_size);
+    std::free(memory);
+    return nullptr;
 }
 
 // Large blocks take time to get and to fill. It is counted as instructions, so that a loop over one `x += y` of megabytes
@@ -94,7 +102,7 @@ void* Heap::allocate_slow(size_t size) {
     size_t bucket = bucket_of(size);
     if (bucket > kBuckets) {
         count_work(size);
-        void* memory = std::malloc(size);
+        void* memory = resize_block(nullptr, 0, size);
         if (!memory) raise_object(vm_, make_exception(vm_, vm_.classes.of(Exc::MemoryError), nullptr, 0));
         used_ += size;
         if (used_ > peak_) peak_ = used_;
@@ -108,7 +116,7 @@ void* Heap::allocate_slow(size_t size) {
         return block;
     }
     if (static_cast<size_t>(chunk_end_ - chunk_at_) < rounded) {
-        auto* chunk = static_cast<Chunk*>(std::malloc(kChunkSize));
+        auto* chunk = static_cast<Chunk*>(resize_block(nullptr, 0, kChunkSize));
         if (!chunk) {
             used_ -= rounded;
             raise_object(vm_, make_exception(vm_, vm_.classes.of(Exc::MemoryError), nullptr, 0));
@@ -126,12 +134,12 @@ void* Heap::allocate_slow(size_t size) {
 
 void Heap::deallocate_slow(void* memory, size_t size) {
     used_ -= size;
-    std::free(memory);
+    resize_block(memory, size, 0);
 }
 
 void* Heap::reallocate(void* memory, size_t old_size, size_t new_size) {
     if (old_size > kBuckets * 16 && new_size > kBuckets * 16) {
-        // Both blocks are malloc's own: let it grow in place.
+        // Both are blocks of their own: they may grow in place.
         if (new_size > old_size && (new_size > limit_ || used_ - old_size > limit_ - new_size)) {
             void* fresh = allocate_slow(new_size);  // collects, or raises MemoryError
             std::memcpy(fresh, memory, old_size);
@@ -139,7 +147,7 @@ void* Heap::reallocate(void* memory, size_t old_size, size_t new_size) {
             return fresh;
         }
         count_work(new_size);
-        void* moved = std::realloc(memory, new_size);
+        void* moved = resize_block(memory, old_size, new_size);
         if (!moved) raise_object(vm_, make_exception(vm_, vm_.classes.of(Exc::MemoryError), nullptr, 0));
         used_ += new_size;
         used_ -= old_size;

@@ -3,6 +3,7 @@
 // limit. Small blocks come from free lists by size; objects that can form cycles are linked for the collector.
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 
 #include "vm/object.hpp"
 
@@ -80,6 +81,9 @@ class Heap {
     size_t collect();              // frees unreachable cycles; how many objects
     void set_stress(bool on);      // collect at every tracked allocation
     void set_limit(size_t bytes) { limit_ = bytes; }
+    // Where memory comes from; before the first object is made.
+    using Resize = std::function<void*(void* memory, size_t old_size, size_t new_size)>;
+    void set_allocator(Resize resize) { resize_ = std::move(resize); }
     size_t limit() const { return limit_; }
     size_t used() const { return used_; }
     size_t peak() const { return peak_; }
@@ -106,7 +110,10 @@ class Heap {
     void collect_if_due();
     void count_work(size_t bytes);
 
+    void* resize_block(void* memory, size_t old_size, size_t new_size);
+
     Vm& vm_;
+    Resize resize_;
     Block* free_[kBuckets + 1] = {};
     size_t used_ = 0;
     size_t limit_ = SIZE_MAX / 2;

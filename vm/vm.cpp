@@ -84,6 +84,7 @@ void populate_class(Vm& vm, Class* cls) {
 
 Vm::Vm(const BuiltinTable& builtin_table, Limits given_limits, Host given_host)
     : heap(*this), limits(given_limits), host(std::move(given_host)), table(builtin_table) {
+    heap.set_allocator(host.resize_memory);
     stack_ = static_cast<Value*>(reserve(kStackValues * sizeof(Value)));
     stack_end_ = stack_ + kStackValues;
     stack_top_ = stack_;

@@ -88,6 +88,7 @@ struct Limits {
 
 // What a host decides: where output goes, what may be imported and opened.
 struct Host {
+    Heap::Resize resize_memory;                     // default: the C library's
     std::function<void(std::string_view)> out;      // default: stdout
     std::function<void(std::string_view)> err;      // default: stderr
     std::function<bool(std::string& line)> read_line;  // default: stdin; false at the end

@@ -44,6 +44,11 @@ struct Limits {
 
 struct Options {
     Limits limits;
+    // Where the memory of script objects comes from; empty: the C library. Gives a block of `new_bytes` with the old
+    // one's contents, aligned for any type: memory null is a new block, new_bytes 0 frees it, null says there is none (the
+    // script gets a MemoryError). Called by the engine's own thread; every block is given back before ~Engine returns.
+    // The elements of large tensors have memory of their own, under the same limit.
+    std::function<void*(void* memory, size_t old_bytes, size_t new_bytes)> resize_memory;
     std::vector<std::string> arguments;      // sys.argv
     std::vector<std::string> module_path;    // folders searched by import, after that of the importing file
     // Where output goes and input comes from; an empty one stands for the process's own stream.

@@ -1,5 +1,6 @@
 // Programs that would hold a host up or eat its memory: each ends with a clear exception, and host and engine go on.
 #include <chrono>
+#include <cstdlib>
 #include <set>
 #include <string>
 
@@ -264,4 +265,33 @@ TEST_CASE("limits: files and modules that a host forbids") {
     CHECK(type_of("open('/dev/null').read()") == "");
     CHECK(asked.count("/etc/passwd") == 1);
     CHECK(engine.eval("1 + 1").as<int>() == 2);
+}
+
+TEST_CASE("limits: memory comes from the host's allocator, and all of it goes back") {
+    size_t held = 0, calls = 0;
+    bool refuse = false;
+    {
+        talc::Options options;
+        options.resize_memory = [&](void* memory, size_t old_bytes, size_t new_bytes) -> void* {
+            ++calls;
+            if (refuse && new_bytes > (size_t{1} << 20)) return nullptr;
+            held = held - old_bytes + new_bytes;
+            if (new_bytes) return std::realloc(memory, new_bytes);
+            std::free(memory);
+            return nullptr;
+        };
+        talc::Engine engine(options);
+        size_t empty = held;
+        CHECK(empty > 0);
+        REQUIRE(engine.run_string("xs = list(range(100000))\nxs.append('x' * 1000)\n").ok());
+        CHECK(held > empty + 1600000);
+        REQUIRE(engine.run_string("del xs\n").ok());
+        CHECK(held < empty + 1600000);
+        refuse = true;
+        talc::Result result = engine.run_string("'x' * 10000000");
+        CHECK(result.type == "MemoryError");
+        CHECK(engine.run_string("y = 1").ok());
+    }
+    CHECK(held == 0);
+    CHECK(calls > 10);
 }
