@@ -68,6 +68,12 @@ class Pass {
                 if (watch.edge.node.get() == node.get()) watch.gradient = gradients[watch.edge.result];
             }
             for (auto& [result, wanting] : node->retained) keep(*wanting, gradients[result]);
+            if (node->spent()) {
+                fail("Trying to backward through the graph a second time (or directly access saved tensors after they have "
+                     "already been freed). Saved intermediate values of the graph are freed when you call .backward() or "
+                     "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or "
+                     "if you need to access saved tensors after calling backward.");
+            }
             std::vector<Tensor> below =
                 node->backward(context_, gradients, options_.retain_graph || options_.create_graph);
             for (size_t i = 0; i < below.size(); ++i) {

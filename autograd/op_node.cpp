@@ -42,7 +42,6 @@ void OpNode::save_results(Tensors values) {
 }
 
 std::vector<Tensor> OpNode::backward(Context& context, std::span<const Tensor> gradients, bool keep) {
-    if (freed_) fail_spent();
     if (!gradients[0]) return std::vector<Tensor>(edges.size());
     TensorEmit emitter(context);
     VjpCall<TensorEmit> call{
@@ -62,7 +61,7 @@ std::vector<Tensor> OpNode::backward(Context& context, std::span<const Tensor> g
     };
     std::vector<Tensor> result = run_vjp(emitter, call);
     if (!keep && needed() != 0) {
-        freed_ = true;
+        spend();
         saved_operands_.clear();
         saved_results_.clear();
     }

@@ -19,14 +19,12 @@ class OpNode final : public GradNode {
 
     std::vector<Tensor> backward(Context& context, std::span<const Tensor> gradients, bool keep) override;
     std::string name() const override;
-    bool spent() const override { return freed_; }
     tensor::Op op() const { return op_; }
 
   private:
     uint32_t needed() const;
 
     tensor::Op op_;
-    bool freed_ = false;
     tensor::Attrs attrs_;
     std::vector<TensorMeta> operands_;
     std::vector<SavedTensor> saved_operands_;

@@ -388,13 +388,6 @@ void register_hook(const Tensor& tensor, GradHook hook) {
 
 Tensor detach(const Tensor& tensor) { return tensor.detached(); }
 
-void fail_spent() {
-    fail("Trying to backward through the graph a second time (or directly access saved tensors after they have "
-         "already been freed). Saved intermediate values of the graph are freed when you call .backward() or "
-         "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if "
-         "you need to access saved tensors after calling backward.");
-}
-
 bool is_spent(const Tensor& tensor) {
     std::vector<GradNode*> open;
     std::vector<GradNode*> seen;
@@ -415,18 +408,22 @@ bool is_spent(const Tensor& tensor) {
 
 namespace {
 
+// Says where it stands, and no more.
 class SpentNode final : public GradNode {
   public:
-    explicit SpentNode(std::string name) : name_(std::move(name)) {}
-    std::vector<Tensor> backward(Context&, std::span<const Tensor>, bool) override { fail_spent(); }
+    explicit SpentNode(std::string name) : name_(std::move(name)) { spend(); }
+    std::vector<Tensor> backward(Context&, std::span<const Tensor>, bool) override { return {}; }
     std::string name() const override { return name_; }
-    bool spent() const override { return true; }
 
   private:
     std::string name_;
 };
 
 }  // namespace
+
+void spend(const Tensor& tensor) {
+    if (Ref<GradNode> node = grad_fn(tensor)) node->spend();
+}
 
 Ref<GradNode> spent_node(std::string name) { return tensor::make_counted<SpentNode>(std::move(name)); }
 

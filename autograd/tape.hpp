@@ -52,8 +52,9 @@ class GradNode : public tensor::Counted {
     virtual std::vector<Tensor> backward(Context& context, std::span<const Tensor> gradients, bool keep) = 0;
     // As PyTorch names it: AddBackward0.
     virtual std::string name() const = 0;
-    // A backward pass has been through it and what it had saved is gone.
-    virtual bool spent() const { return false; }
+    // A backward pass has been through it and what it had saved is gone: another one fails.
+    virtual bool spent() const { return spent_; }
+    void spend() { spent_ = true; }
 
     std::vector<Edge> edges;          // one for each operand
     std::vector<TensorMeta> results;  // shapes for zero gradients and checks
@@ -62,6 +63,9 @@ class GradNode : public tensor::Counted {
     std::vector<std::pair<uint32_t, GradHook>> hooks;
     // Tensors that want their gradient kept although they are no leaves; they take themselves off this list.
     std::vector<std::pair<uint32_t, Meta*>> retained;
+
+  private:
+    bool spent_ = false;
 
   protected:
     // The next number on the tape, above those of all edges.
@@ -142,7 +146,8 @@ Tensor detach(const Tensor& tensor);
 
 // A backward pass has been through the tensor's history, or a part of it.
 bool is_spent(const Tensor& tensor);
-[[noreturn]] void fail_spent();
+// As if one had been.
+void spend(const Tensor& tensor);
 // A place on the tape that a backward pass has already been through.
 Ref<GradNode> spent_node(std::string name);
 

@@ -1,6 +1,7 @@
 #include "jit/evaluate.hpp"
 
 #include "autograd/tape.hpp"
+#include "jit/fragment.hpp"
 #include "tensor/error.hpp"
 #include "tensor/factory.hpp"
 
@@ -54,6 +55,9 @@ std::vector<Tensor> evaluate(tensor::Context& context, const Fragment& fragment,
         bool grad = with_tape && node->id < fragment.with_grad.size() && fragment.with_grad[node->id];
         autograd::GradMode mode(context, grad);
         autograd::apply(context, node->op, operands, graph::concrete(node->attrs, no_symbols), own);
+        if (auto order = fragment.written_orders.find(node->id); order != fragment.written_orders.end()) {
+            own[0] = laid_out(context, own[0], order->second);
+        }
     }
     std::vector<Tensor> outputs;
     for (Value value : wanted) outputs.push_back(results[value->id][0]);

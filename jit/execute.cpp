@@ -425,6 +425,7 @@ Execution::End Execution::execute(int32_t& snapshot, Ref& result) {
                                    grad.is_none() ? tensor::Tensor() : vm::tensor_of(grad));
                 break;
             }
+            case TraceOp::Spend: autograd::spend(vm::tensor_of(at(i.a))); break;
             case TraceOp::Step: step(i); break;
             case TraceOp::CompareTruth:
                 set(i.dst, Value::boolean(vm::compare_bool(vm_, static_cast<vm::CompareOp>(i.flags), at(i.a), at(i.b))));
@@ -514,6 +515,7 @@ std::optional<tensor::Error> Execution::leave(const Snapshot& snapshot) {
                          },
                          true);
         roots.resize(snapshot.pending.size());
+        separate(vm_.tensors, roots, arguments);
         for (size_t i = 0; i < roots.size(); ++i) {
             const PendingRoot& pending = snapshot.pending[i];
             if (pending.write_back) {
@@ -521,10 +523,8 @@ std::optional<tensor::Error> Execution::leave(const Snapshot& snapshot) {
                 autograd::copy_into(vm_.tensors, roots[i], vm::tensor_of(slots_[pending.object]));
                 continue;
             }
-            if (shares_memory(roots[i], arguments, std::span(roots).first(i))) {
-                roots[i] = autograd::apply(vm_.tensors, tensor::Op::Clone, std::span(&roots[i], 1));
-            }
             roots[i] = laid_out(vm_.tensors, roots[i], pending.order);
+            if (pending.spent) autograd::spend(roots[i]);
             if (pending.object >= 0) {
                 fulfil(slots_[pending.object], roots[i]);
                 roots[i] = vm::tensor_of(slots_[pending.object]);
@@ -533,7 +533,7 @@ std::optional<tensor::Error> Execution::leave(const Snapshot& snapshot) {
     } catch (const tensor::Error& error) {
         if (roots.empty() && snapshot.resume >= 0) {
             const Snapshot& before = segment_.snapshots[static_cast<size_t>(snapshot.resume)];
-            if (&before != &snapshot && before.pending.empty() && !before.nodes) {
+            if (&before != &snapshot) {
                 // The interpreter does that stretch and finds the line.
                 undo_iterators(before.advances, before.draws);
                 redone_ = true;

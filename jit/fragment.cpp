@@ -25,9 +25,13 @@ Tensor fragment_input(Vm& vm, const Fragment& fragment, size_t input, const Segm
     return vm::tensor_of(value);
 }
 
-bool shares_memory(const Tensor& value, std::span<const Tensor> arguments, std::span<const Tensor> others) {
-    auto same = [&](const Tensor& other) { return other && value.shares_storage(other); };
-    return std::any_of(arguments.begin(), arguments.end(), same) || std::any_of(others.begin(), others.end(), same);
+void separate(tensor::Context& context, std::span<Tensor> results, std::span<const Tensor> arguments) {
+    for (size_t i = 0; i < results.size(); ++i) {
+        auto same = [&](const Tensor& other) { return other && results[i].shares_storage(other); };
+        auto earlier = results.first(i);
+        if (!std::any_of(arguments.begin(), arguments.end(), same) && !std::any_of(earlier.begin(), earlier.end(), same)) continue;
+        results[i] = autograd::apply(context, tensor::Op::Clone, std::span(&results[i], 1));
+    }
 }
 
 tensor::Dims order_of(const Tensor& tensor) {
@@ -168,6 +172,7 @@ void launch(Vm& vm, const Segment& segment, size_t index, Value* slots, uint64_t
         if (fragment.gradient) wanted.insert(wanted.end(), fragment.gradient->saved.begin(), fragment.gradient->saved.end());
         wanted.insert(wanted.end(), fragment.checks.begin(), fragment.checks.end());
         results = evaluate(vm.tensors, fragment, wanted, [&](size_t i) { return arguments[i]; }, !fragment.gradient);
+        separate(vm.tensors, std::span(results).first(fragment.outputs.size()), arguments);
         launches++;
     }
     auto first_saved = results.begin() + static_cast<int64_t>(fragment.outputs.size());
@@ -201,7 +206,6 @@ void launch(Vm& vm, const Segment& segment, size_t index, Value* slots, uint64_t
             continue;
         }
         Tensor value = results[i];
-        if (shares_memory(value, arguments, std::span(results).first(i))) value = autograd::apply(vm.tensors, tensor::Op::Clone, std::span(&value, 1));
         bool forgotten = planted("requires-grad");
         if ((!output.requires_grad || output.leaf || forgotten) && value.requires_grad()) value = value.detached();
         if (!output.requires_grad) value = laid_out(vm.tensors, value, output.order);

@@ -12,9 +12,9 @@ void compile_fragment(Fragment& fragment, inductor::Backend& backend);
 // Runs it: inputs from the slots, outputs into them. Fails with a tensor::Error before anything has been written.
 void launch(Vm& vm, const Segment& segment, size_t index, Value* slots, uint64_t& launches);
 
-// Whether a result is no memory of its own: an argument given back, or another result.
-bool shares_memory(const tensor::Tensor& value, std::span<const tensor::Tensor> arguments,
-                   std::span<const tensor::Tensor> others);
+// Results become memory of their own where they are an argument given back, or another result: before anything is
+// written, so that a write to one is not seen in another.
+void separate(tensor::Context& context, std::span<tensor::Tensor> results, std::span<const tensor::Tensor> arguments);
 
 // Dims from the slowest to the fastest in memory; empty for row-major.
 tensor::Dims order_of(const tensor::Tensor& tensor);

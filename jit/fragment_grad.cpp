@@ -1,10 +1,12 @@
 #include "jit/fragment_grad.hpp"
 
+#include <algorithm>
 #include <map>
 
 #include "autograd/backward.hpp"
 #include "autograd/graph_backward.hpp"
 #include "autograd/tape.hpp"
+#include "autograd/vjp.hpp"
 #include "jit/evaluate.hpp"
 #include "tensor/error.hpp"
 
@@ -30,6 +32,42 @@ Value copy_node(const graph::Node& node, graph::Graph& to, const std::map<uint32
     }
 }
 
+// The steps of a value's history that keep something for the backward pass, by node.
+std::vector<bool> keeping_steps(const Fragment& fragment, Value root) {
+    auto carries = [&](Value value) {
+        if (value->op == Op::Input) return fragment.layouts[static_cast<size_t>(value->attrs.which)]->requires_grad;
+        return value->id < fragment.with_grad.size() && fragment.with_grad[value->id];
+    };
+    std::vector<bool> seen(fragment.graph.size(), false), keeping(fragment.graph.size(), false);
+    std::vector<Value> open = {root};
+    while (!open.empty()) {
+        Value node = open.back();
+        open.pop_back();
+        if (!carries(node) || seen[node->id]) continue;
+        seen[node->id] = true;
+        for (size_t i = 0; i < node->inputs.size(); ++i) {
+            if (!carries(node->inputs[i])) continue;
+            open.push_back(node->inputs[i]);
+            if (node->op != Op::Output && autograd::vjp_needs(node->op, i, node->inputs.size())) keeping[node->id] = true;
+        }
+    }
+    return keeping;
+}
+
+std::vector<std::vector<uint32_t>> entwined_roots(const Fragment& fragment, const std::vector<uint32_t>& roots) {
+    std::vector<std::vector<bool>> keeping;
+    for (uint32_t root : roots) keeping.push_back(keeping_steps(fragment, fragment.outputs[root].value));
+    std::vector<std::vector<uint32_t>> entwined(roots.size());
+    for (uint32_t a = 0; a < roots.size(); ++a) {
+        for (uint32_t b = 0; b < roots.size(); ++b) {
+            bool share = false;
+            for (size_t node = 0; node < keeping[a].size() && !share; ++node) share = keeping[a][node] && keeping[b][node];
+            if (share) entwined[a].push_back(b);
+        }
+    }
+    return entwined;
+}
+
 }  // namespace
 
 std::unique_ptr<FragmentGradient> make_gradient(const Fragment& fragment) {
@@ -51,6 +89,7 @@ std::unique_ptr<FragmentGradient> make_gradient(const Fragment& fragment) {
         roots.push_back(joint.at(output.value->id));
     }
     if (roots.empty()) return nullptr;
+    made->entwined = entwined_roots(fragment, made->roots);
     for (uint32_t i = 0; i < fragment.inputs.size(); ++i) {
         if (!fragment.layouts[i]->requires_grad) continue;
         made->inputs.push_back(i);
@@ -112,10 +151,10 @@ class FragmentNode final : public autograd::GradNode {
         for (const Tensor& tensor : saved) saved_.emplace_back(tensor, autograd::Edge{});
         for (const Tensor& argument : arguments) arguments_.emplace_back(argument, autograd::edge_of(argument));
         for (uint32_t input : fragment_->gradient->inputs) edges.push_back(autograd::edge_of(arguments[input]));
+        spent_.resize(fragment_->gradient->roots.size(), false);
     }
 
     std::vector<Tensor> backward(autograd::Context& context, std::span<const Tensor> gradients, bool keep) override {
-        if (spent_) autograd::fail_spent();
         std::vector<Tensor> seeds;
         for (size_t i = 0; i < results.size(); ++i) {
             if (gradients[i]) {
@@ -130,15 +169,19 @@ class FragmentNode final : public autograd::GradNode {
             seeds.push_back(autograd::apply(context, Op::Full, {}, zeros));
         }
         std::vector<Tensor> found = context.grad_enabled ? differentiably(context, seeds) : plainly(context, seeds);
-        if (!keep) {
-            spent_ = true;
+        if (keep) return found;
+        for (size_t i = 0; i < results.size(); ++i) {
+            if (!gradients[i]) continue;
+            for (uint32_t other : fragment_->gradient->entwined[i]) spent_[other] = true;
+        }
+        if (std::find(spent_.begin(), spent_.end(), false) == spent_.end()) {
             saved_.clear();
             arguments_.clear();
         }
         return found;
     }
     std::string name() const override { return "CompiledBackward"; }  // its results have the names that people know
-    bool spent() const override { return spent_; }
+    bool spent_result(uint32_t result) const { return spent_[result]; }
 
   private:
     std::vector<Tensor> plainly(autograd::Context& context, const std::vector<Tensor>& seeds) {
@@ -183,22 +226,26 @@ class FragmentNode final : public autograd::GradNode {
     std::shared_ptr<Fragment> fragment_;
     std::vector<autograd::SavedTensor> arguments_;
     std::vector<autograd::SavedTensor> saved_;  // written to since: an error
-    bool spent_ = false;
+    std::vector<bool> spent_;  // by result
 };
 
 // One result of a fragment, under the name of the operator that made it.
 class ResultNode final : public autograd::GradNode {
   public:
-    ResultNode(std::string name, autograd::Ref<autograd::GradNode> node, uint32_t result) : name_(std::move(name)) {
-        edges.push_back({std::move(node), result, {}});
+    ResultNode(std::string name, const autograd::Ref<FragmentNode>& node, uint32_t result)
+        : name_(std::move(name)), fragment_(node.get()), result_(result) {
+        edges.push_back({node, result, {}});
     }
     std::vector<Tensor> backward(autograd::Context&, std::span<const Tensor> gradients, bool) override {
         return {gradients[0]};
     }
     std::string name() const override { return name_; }
+    bool spent() const override { return GradNode::spent() || fragment_->spent_result(result_); }
 
   private:
     std::string name_;
+    const FragmentNode* fragment_;  // edges keep it
+    uint32_t result_;
 };
 
 }  // namespace

@@ -14,6 +14,9 @@ struct FragmentGradient {
     std::vector<Leaf> leaves;
     std::vector<graph::Value> saved;      // values of the forward graph, beyond its outputs
     std::vector<uint32_t> roots;          // outputs of the fragment that carry gradients
+    // For each of these, those whose histories share a step that keeps values: after a backward pass through the one
+    // there is none through the other.
+    std::vector<std::vector<uint32_t>> entwined;
     std::vector<uint32_t> inputs;         // inputs that want a gradient
     std::vector<graph::Value> gradients;  // in `backward`, one for each of these; null: none
     std::unique_ptr<inductor::Executable> code;

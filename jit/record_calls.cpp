@@ -362,6 +362,7 @@ void Recorder::conclude_native(vm::Frame& frame, uint16_t reg, uint32_t next) {
     write(reg, {Source::Slot, dst});
     Value actual = frame.registers[reg];
     int32_t after = snapshot_at(next);
+    if (visible) guard_grad_mode(after);
     write(reg, settle(dst, actual, after, "a result"));
 }
 

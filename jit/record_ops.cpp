@@ -569,6 +569,7 @@ void Recorder::conclude(vm::Frame& frame, uint32_t next) {
             write(i.a, {Source::Slot, slot});
             write(static_cast<uint16_t>(i.a + 1), {Source::Slot, slot + 1});
             int32_t after = snapshot_at(next);
+            guard_grad_mode(after);
             write(i.a, settle(slot, frame.registers[i.a], after, "a context manager"));
             return write(static_cast<uint16_t>(i.a + 1), settle(slot + 1, frame.registers[i.a + 1], after, "a context manager"));
         }
@@ -576,7 +577,8 @@ void Recorder::conclude(vm::Frame& frame, uint32_t next) {
             if (tensors || current_.reads) return refuse("instruction");
             visible_effect();
             emit_step(op, current_.operands, -1);
-            return consume_operands();
+            consume_operands();
+            return guard_grad_mode(snapshot_at(next));
         }
         case Op::CALL:
         case Op::CALL_KW:

@@ -21,6 +21,14 @@ using tensor::Tensor;
 
 namespace {
 
+// Several elements lie in one place: a write to one is a write to others.
+bool overlaps_itself(const Tensor& tensor) {
+    for (int64_t d = 0; d < tensor.rank(); ++d) {
+        if (tensor.size(d) > 1 && tensor.stride(d) == 0) return true;
+    }
+    return false;
+}
+
 bool same_geometry(const Tensor& a, const Tensor& b) {
     return a.dtype() == b.dtype() && a.offset() == b.offset() && a.sizes() == b.sizes() &&
            (a.strides() == b.strides() || a.numel() <= 1);
@@ -194,6 +202,7 @@ graph::Value Recorder::tensor_value(uint32_t index) {
     for (const ViewStep& step : state.info.steps) {
         graph::Value inputs[] = {value};
         value = fragment().graph.add(step.op, inputs, graph::symbolic(step.attrs));
+        note_node(value, state.tensor.requires_grad() && step.op != Op::Detach);
     }
     state.value = value;
     state.fragment = fragment_;
@@ -214,6 +223,18 @@ void Recorder::note_node(graph::Value value, bool with_grad) {
     if (now.with_grad.size() < now.graph.size()) now.with_grad.resize(now.graph.size(), false);
     if (with_grad) now.with_grad[value->id] = true;
     if (tensor::info(value->op).may_raise) now.may_raise = true;
+}
+
+// What memory holds after a write, as a node of its own: it lies as that memory does. Null: there is such a node, and it
+// lies otherwise.
+graph::Value Recorder::written_value(graph::Value value, const Tensor& memory, size_t nodes_before) {
+    Fragment& now = fragment();
+    if (value->id < nodes_before) {
+        graph::Value operand[] = {value};
+        value = now.graph.add(Op::Clone, operand, {});
+    }
+    auto [entry, fresh] = now.written_orders.try_emplace(value->id, order_of(memory));
+    return fresh || entry->second == order_of(memory) ? value : nullptr;
 }
 
 // A tensor that came with a history: what a backward pass does with it is not for this segment to say.
@@ -248,8 +269,15 @@ void Recorder::keep_flags(uint32_t root) {
 
 // After a recorded backward pass: what it has been through cannot be differentiated again.
 void Recorder::note_spent() {
-    for (Root& root : roots_) {
-        if (!root.number && root.tensor.requires_grad() && !root.spent) root.spent = autograd::is_spent(root.tensor);
+    for (uint32_t r = 0; r < roots_.size(); ++r) {
+        Root& root = roots_[r];
+        if (root.number || root.spent || !root.tensor.requires_grad() || !autograd::is_spent(root.tensor)) continue;
+        save_root(r);
+        root.spent = true;
+        if (!root.in_memory || root.object < 0) continue;
+        Instruction& spend = emit(TraceOp::Spend);
+        spend.a = root.object;
+        spend.snapshot = snapshot_before();
     }
 }
 
@@ -266,7 +294,7 @@ int32_t Recorder::root_object(uint32_t index) {
         if (state.info.root == index && state.info.steps.empty() && state.tensor.is(root.tensor)) state.info.object = slot;
     }
     Fragment& owner = *segment_->fragments[static_cast<size_t>(root.fragment)];
-    Fragment::Output output{index, root.value, slot, false, false, root.tensor.requires_grad(), order_of(root.tensor), false, nullptr, false, {}};
+    Fragment::Output output{index, root.value, slot, false, false, root.tensor.requires_grad(), order_of(root.tensor), false, nullptr, root.spent, {}};
     if (root.fragment == fragment_) {
         // Not computed yet: an object that gets its memory with the fragment.
         Instruction& promise = emit(TraceOp::Promise);
@@ -321,7 +349,10 @@ int32_t Recorder::object_of(uint32_t index) {
 void Recorder::launch() {
     if (fragment_ < 0) return;
     Fragment& now = fragment();
-    for (Fragment::Output& output : now.outputs) output.value = roots_[output.root].value;
+    for (Fragment::Output& output : now.outputs) {
+        output.value = roots_[output.root].value;
+        output.spent = roots_[output.root].spent;
+    }
     for (uint32_t r = 0; r < roots_.size(); ++r) {
         Root& root = roots_[r];
         if (root.number || root.fragment != fragment_) continue;
@@ -352,7 +383,6 @@ void Recorder::launch() {
     instruction.snapshot = now.resume;
     for (Root& root : roots_) {
         if (root.fragment != fragment_) continue;
-        root.launched_spent = root.spent;
         if (root.promised) root.in_memory = true;
         root.promised = false;
         root.dirty = false;
@@ -530,9 +560,13 @@ void Recorder::wrote(Op op, tensor::Tensors inputs, const tensor::Attrs& attrs, 
     }
     if (roots_[root_index].number) return refuse("unknown-tensor", "a number is written to");
     if (roots_[root_index].shared) return refuse("aliased", std::string(tensor::name_of(op)));
+    const std::vector<ViewStep> steps = tensors_[*known].info.steps;
+    bool expanded = std::any_of(steps.begin(), steps.end(), [](const ViewStep& step) { return step.op == Op::Expand; });
+    if (expanded || overlaps_itself(roots_[root_index].tensor)) return refuse("aliased", std::string(tensor::name_of(op)));
     try {
         autograd::GraphEmit emitter(fragment().graph);
         autograd::Builder<autograd::GraphEmit> builder(emitter);
+        const size_t nodes_before = fragment().graph.size();
         graph::Value value;
         if (op == Op::Fill) {
             value = fragment().graph.number(attrs.value);
@@ -562,7 +596,6 @@ void Recorder::wrote(Op op, tensor::Tensors inputs, const tensor::Attrs& attrs, 
             value = fragment().graph.add(Op::Expand, operand, expand);
         }
         // From the view back to the memory, step by step.
-        const std::vector<ViewStep>& steps = tensors_[*known].info.steps;
         std::vector<graph::Value> parents = {root_value(root_index)};
         for (size_t i = 0; i + 1 < steps.size(); ++i) {
             graph::Value operand[] = {parents.back()};
@@ -571,6 +604,8 @@ void Recorder::wrote(Op op, tensor::Tensors inputs, const tensor::Attrs& attrs, 
         for (size_t i = steps.size(); i-- > 0;) {
             value = autograd::scatter_back(builder, steps[i].op, graph::symbolic(steps[i].attrs), parents[i], value);
         }
+        value = written_value(value, roots_[root_index].tensor, nodes_before);
+        if (!value) return refuse("aliased", "one value is written to memory of two layouts");
         note_node(value, false);
         save_root(root_index);
         Root& root = roots_[root_index];

@@ -73,11 +73,7 @@ void Recorder::start_segment(vm::Frame& frame, uint32_t pc) {
     shadow.registers.assign(frame.code->nregs, Source{Source::Unloaded, 0});
     shadow.changed.assign(frame.code->nregs, false);
     shadow_.push_back(std::move(shadow));
-    Instruction& mode = emit(TraceOp::GuardGradMode);
-    mode.imm = vm_.tensors.grad_enabled;
-    Snapshot entry = take_snapshot(pc);
-    entry.what = "gradient mode";
-    mode.snapshot = add_snapshot(std::move(entry));
+    guard_grad_mode(snapshot_at(pc));
 }
 
 void Recorder::finish_segment(bool keep) {
@@ -103,7 +99,6 @@ void Recorder::finish_segment(bool keep) {
             output.requires_grad = !output.write_back && flags.requires_grad;
             if (!output.requires_grad) continue;
             output.leaf = flags.leaf;
-            output.spent = root.launched_spent;
             output.grad_name = flags.grad_name;
         }
     }
@@ -183,7 +178,8 @@ void Recorder::take_back() {
             case TraceOp::StoreGlobal:
             case TraceOp::StoreEntryFree:
             case TraceOp::StoreAttr:
-            case TraceOp::StoreGrad: drop = true; break;
+            case TraceOp::StoreGrad:
+            case TraceOp::Spend: drop = true; break;
             case TraceOp::Step:
             case TraceOp::CompareTruth:
             case TraceOp::Next:
@@ -510,7 +506,7 @@ Snapshot Recorder::take_snapshot(uint32_t pc) {
         bool needed = (lacks_memory && (root.promised || std::find(wanted.begin(), wanted.end(), r) != wanted.end())) ||
                       (root.in_memory && root.dirty);
         if (needed) {
-            snapshot.pending.push_back({r, root.value, root.object, root.in_memory && root.dirty, order_of(root.tensor)});
+            snapshot.pending.push_back({r, root.value, root.object, root.in_memory && root.dirty, order_of(root.tensor), root.spent});
         }
     }
     // Objects of views that wait for memory.
@@ -587,6 +583,16 @@ Source Recorder::settle(int32_t slot, Value actual, int32_t snapshot, std::strin
         segment_->snapshots[static_cast<size_t>(snapshot)].what = std::move(what);
     }
     return {Source::Slot, slot};
+}
+
+// At the start, and after what may switch it: a context manager that was entered before the segment gives back a mode
+// that the segment does not know.
+void Recorder::guard_grad_mode(int32_t snapshot) {
+    Instruction& mode = emit(TraceOp::GuardGradMode);
+    mode.imm = vm_.tensors.grad_enabled;
+    mode.snapshot = snapshot;
+    std::string& what = segment_->snapshots[static_cast<size_t>(snapshot)].what;
+    if (what.empty()) what = "gradient mode";
 }
 
 // Compiled code is for this very value.

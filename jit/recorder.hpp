@@ -57,7 +57,6 @@ class Recorder final : public tensor::Observer {
         bool outside = false;        // it was there before the segment
         bool shared = false;         // other tensors from outside lie in the same storage
         bool spent = false;          // a recorded backward pass has been through its history
-        bool launched_spent = false; // and had when its fragment was launched
         // What gradients knew of it before an operator that is not recorded changed that.
         struct Flags {
             bool requires_grad, leaf;
@@ -141,6 +140,7 @@ class Recorder final : public tensor::Observer {
     // A slot's value as it came; its type is guarded, tensors are taken in.
     Source settle(int32_t slot, Value actual, int32_t snapshot, std::string what);
     void guard_value(Source source, std::string what);
+    void guard_grad_mode(int32_t snapshot);
     void effect();   // something happens that others can see
     void visible_effect();  // the same; what may fail is computed before
 
@@ -181,6 +181,7 @@ class Recorder final : public tensor::Observer {
     graph::Value root_value(uint32_t root);
     graph::Value tensor_value(uint32_t tensor);
     graph::Value operand_value(const tensor::Tensor& tensor);
+    graph::Value written_value(graph::Value value, const tensor::Tensor& memory, size_t nodes_before);
     int32_t object_of(uint32_t tensor);
     int32_t root_object(uint32_t root);
     void save_root(uint32_t root);

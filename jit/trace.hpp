@@ -7,6 +7,7 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "graph/graph.hpp"
@@ -88,6 +89,7 @@ struct PendingRoot {
     int32_t object = -1;      // slot of its object, when there is one
     bool write_back = false;  // that object's memory gets the value
     tensor::Dims order = {};  // of its dims in memory
+    bool spent = false;       // a backward pass has been through its history
 };
 // The object of a view that waits for its root's memory.
 struct PendingView {
@@ -139,6 +141,8 @@ struct Fragment {
     std::vector<PendingView> views;
     std::vector<graph::Value> checks;  // that may fail, and that no output needs
     std::vector<bool> with_grad;  // by node: recorded while gradients were on, and it took part
+    // By node: contents of memory after a write, which keeps its order of dims (operators on it see that order).
+    std::unordered_map<uint32_t, tensor::Dims> written_orders;
     std::vector<const tensor::LayoutClass*> layouts;
     bool may_raise = false;
     bool launched = false;
