@@ -33,7 +33,8 @@ ConstantValue bool_value(bool truth) {
     return value;
 }
 
-std::optional<ConstantValue> checked(bool overflow, int64_t result) {
+// `result` is what the first argument's operation writes, and arguments are evaluated in any order: it is read in here.
+std::optional<ConstantValue> checked(bool overflow, const int64_t& result) {
     if (overflow) return std::nullopt;
     return int_value(result);
 }

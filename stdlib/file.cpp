@@ -105,7 +105,8 @@ Ref make_file(Vm& vm, std::unique_ptr<File> file) {
         file->streams->add(&file->raw);
         file->registered = true;
     }
-    return make_foreign(vm, file->is_text ? vm.classes.text_file : vm.classes.binary_file, std::move(file));
+    vm::Class* cls = file->is_text ? vm.classes.text_file : vm.classes.binary_file;
+    return make_foreign(vm, cls, std::move(file));
 }
 
 std::unique_ptr<File> open_with(Vm& vm, Value name, const std::string* path, int fd, std::string_view mode_text) {
