@@ -114,12 +114,6 @@ Source Recorder::take_in(const Tensor& tensor, int32_t slot, int32_t snapshot, s
     if (segment_->snapshots[static_cast<size_t>(snapshot)].what.empty()) {
         segment_->snapshots[static_cast<size_t>(snapshot)].what = std::move(what);
     }
-    if (tensor.requires_grad()) {
-        Instruction& leaf = emit(TraceOp::GuardLeaf);
-        leaf.a = slot;
-        leaf.imm = autograd::is_leaf(tensor);
-        leaf.snapshot = snapshot;
-    }
     if (auto known = known_tensor(tensor)) {
         TensorState& state = tensors_[*known];
         if (state.tensor.is(tensor) && state.info.object >= 0) {
@@ -129,6 +123,13 @@ Source Recorder::take_in(const Tensor& tensor, int32_t slot, int32_t snapshot, s
             same.snapshot = snapshot;
             return {Source::Tensor, static_cast<int32_t>(*known)};
         }
+    }
+    // Not of one that is known: a result of this trace is a promise until its fragment has run, and has no history yet.
+    if (tensor.requires_grad()) {
+        Instruction& leaf = emit(TraceOp::GuardLeaf);
+        leaf.a = slot;
+        leaf.imm = autograd::is_leaf(tensor);
+        leaf.snapshot = snapshot;
     }
     auto [first, last] = by_storage_.equal_range(&tensor.storage());
     bool shared = first != last;
