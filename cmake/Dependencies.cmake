@@ -53,8 +53,9 @@ llvm_map_components_to_libnames(TALC_LLVM_LIBRARIES orcjit passes native irreade
 add_library(talc_lib_llvm INTERFACE)
 target_include_directories(talc_lib_llvm SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
 target_link_libraries(talc_lib_llvm INTERFACE ${TALC_LLVM_LIBRARIES})
-# LLVMSupport names the shared zlib and zstd; their archives do as well.
+# LLVMSupport names the shared zlib and zstd; their archives do as well. Its solver is not used here.
 get_target_property(TALC_SUPPORT_LINKS LLVMSupport INTERFACE_LINK_LIBRARIES)
+list(FILTER TALC_SUPPORT_LINKS EXCLUDE REGEX "/libz3\\.")
 foreach(pair ZLIB::ZLIB=libz.a zstd::libzstd_shared=libzstd.a)
   string(REPLACE "=" ";" pair ${pair})
   list(GET pair 0 shared)

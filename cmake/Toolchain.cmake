@@ -20,7 +20,9 @@ add_link_options(-Wl,--gc-sections -Wl,--as-needed)
 
 find_program(MOLD_PROGRAM NAMES mold)
 find_program(LLD_PROGRAM NAMES ld.lld)
-if(MOLD_PROGRAM)
+if(CMAKE_CROSSCOMPILING)
+  # A cross compiler finds its own linker alone.
+elseif(MOLD_PROGRAM)
   add_link_options(-fuse-ld=mold)
 elseif(LLD_PROGRAM)
   add_link_options(-fuse-ld=lld)

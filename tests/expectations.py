@@ -28,6 +28,8 @@ _EXPECT = re.compile(r"#\s*expect:(?: (.*))?$")
 _DIRECTIVE = re.compile(
     r"^\s*#\s*(args|stdin|env|status|timeout|run|requires|no-engine|no-oracle|expect stderr):\s*(.*?)\s*$"
 )
+_DEVICE = re.compile(r",\s*device='cuda:\d+'")
+_NUMBER = re.compile(r"(?<![\w.])-?(?:\d+\.(\d*)(?:e([-+]?\d+))?|\d+e([-+]?\d+))(?!\w)")
 _ERROR = re.compile(r"#\s*expect (syntax )?error:\s*(.*?)\s*$")
 
 
@@ -122,9 +124,13 @@ def _apply(found: Expectations, name: str, text: str) -> None:
         found.stderr.append(text)
 
 
-def differences(found: Expectations, status: int, stdout: str, stderr: str, oracle: bool = False) -> list[str]:
-    """What is wrong with a run, in words; empty when all is as expected."""
+def differences(found: Expectations, status: int, stdout: str, stderr: str, oracle: bool = False,
+                other_device: bool = False) -> list[str]:
+    """What is wrong with a run, in words; empty when all is as expected. On another device than the one that the
+    expectations were written for, it shows in printed tensors, and the last digit printed may differ."""
     wrong = []
+    if other_device:
+        stdout = _DEVICE.sub("", stdout)
     expected_status = 1 if oracle and found.is_syntax_error else found.status
     if status < 0:
         wrong.append(f"killed by signal {-status}")
@@ -135,13 +141,14 @@ def differences(found: Expectations, status: int, stdout: str, stderr: str, orac
             wrong.append(f"stderr has a report: {sign}")
     if found.exact_stdout is not None:
         if stdout != found.exact_stdout:
-            wrong += _first_difference(found.exact_stdout.split("\n"), stdout.split("\n"))
+            wrong += _first_difference(found.exact_stdout.split("\n"), stdout.split("\n"), other_device)
     else:
         actual = stdout.split("\n")
         if actual and actual[-1] == "":
             actual.pop()
         # Trailing blanks cannot be seen in a comment, so they do not count.
-        wrong += _first_difference([line.rstrip() for line in found.stdout], [line.rstrip() for line in actual])
+        wrong += _first_difference([line.rstrip() for line in found.stdout], [line.rstrip() for line in actual],
+                                   other_device)
     if found.error is not None:
         last = last_report_line(stderr)
         expected = found.error
@@ -160,9 +167,23 @@ def last_report_line(stderr: str) -> str:
     return lines[-1].strip() if lines else ""
 
 
-def _first_difference(expected: list[str], actual: list[str]) -> list[str]:
+def _slack(match: re.Match) -> float:
+    """What a number may differ by: its last digit, where enough of them were printed for that to be rounding."""
+    decimals = len(match[1] or "")
+    last_digit = 10.0 ** (int(match[2] or match[3] or 0) - decimals)
+    return max(1.01 * last_digit if decimals >= 4 else 0.0, 2e-5 * abs(float(match[0])), 1e-6)
+
+
+def _same_on_other_device(want: str, got: str) -> bool:
+    if " ".join(_NUMBER.sub("#", want).split()) != " ".join(_NUMBER.sub("#", got).split()):
+        return False
+    pairs = zip(_NUMBER.finditer(want), _NUMBER.finditer(got))
+    return all(abs(float(a[0]) - float(b[0])) <= max(_slack(a), _slack(b)) for a, b in pairs)
+
+
+def _first_difference(expected: list[str], actual: list[str], other_device: bool = False) -> list[str]:
     for number, (want, got) in enumerate(zip(expected, actual), 1):
-        if want != got:
+        if want != got and not (other_device and _same_on_other_device(want, got)):
             return [f"line {number} of stdout: {got!r}\n    expected: {want!r}"]
     if len(actual) > len(expected):
         return [f"line {len(expected) + 1} of stdout was not expected: {actual[len(expected)]!r}"]

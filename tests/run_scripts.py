@@ -32,6 +32,9 @@ ENGINES = {
     "jit-eager": ({"TALC_JIT": "on", "TALC_JIT_PARAMS": "everything=1,warm_rounds=1,warm_calls=1,hot_exit=1,backend=eager"}, 3),
     "jit-aot": ({"TALC_JIT": "on", "TALC_JIT_PARAMS": "everything=1,warm_rounds=1,warm_calls=1,hot_exit=1,backend=aot_eager"}, 3),
     "jit": ({"TALC_JIT": "on"}, 3),
+    # Tensors are made on the GPU unless a script says otherwise.
+    "cuda": ({"TALC_JIT": "off", "TALC_DEVICE": "cuda"}, 3),
+    "cuda-jit": ({"TALC_JIT": "on", "TALC_DEVICE": "cuda"}, 3),
     "gc-stress": ({"TALC_JIT": "off", "TALC_GC_STRESS": "1", "TALC_VERIFY": "1"}, 6),
 }
 GOLDEN_KINDS = ("tokens", "ast", "bytecode", "output")
@@ -77,7 +80,7 @@ def base_environment() -> dict[str, str]:
 
 def has(requirement: str) -> bool:
     if requirement == "gpu":
-        return shutil.which("nvidia-smi") is not None
+        return shutil.which("nvidia-smi") is not None or os.path.exists("/dev/nvidiactl")
     return False
 
 
@@ -118,7 +121,7 @@ def run_script(path: Path, root: Path, talc: str, engine: str, oracle: bool, lim
     seconds = time.monotonic() - began
     if done.timed_out:
         return Outcome(name, "failed", seconds, "timed out")
-    wrong = expectations.differences(expected, done.status, done.stdout, done.stderr, oracle)
+    wrong = expectations.differences(expected, done.status, done.stdout, done.stderr, oracle, engine.startswith("cuda"))
     if not wrong:
         return Outcome(name, "passed", seconds)
     detail = "\n".join(wrong)

@@ -4,6 +4,7 @@
     run.py 1000                          1000 programs, compiled code on the operators' own kernels (bit-exact)
     run.py 1000 --backend aot_eager      the same with gradients taken on the captured graph (bit-exact)
     run.py 1000 --backend inductor       native code (numbers may differ by rounding)
+    run.py 1000 --device cuda            the interpreter on the CPU beside compiled code on the GPU
     run.py --seed 17 --show              one program
     run.py --planted                     deliberate miscompiles, of a build with TALC_PLANT_BUGS: each must be found
 
@@ -26,7 +27,7 @@ sys.path.insert(0, str(HERE))
 import generator  # noqa: E402
 
 MARK = "@@"
-BACKENDS = ("eager", "aot_eager", "inductor")
+BACKENDS = ("eager", "aot_eager", "inductor", "interp")  # the last: no compiled code, on another device
 NUMBER = re.compile(r"(?<![\w.])-?(?:\d+\.\d*(?:e[-+]?\d+)?|\d+e[-+]?\d+|inf|nan)(?![\w])")
 ADDRESS = re.compile(r"0x[0-9a-f]+")
 
@@ -38,13 +39,19 @@ def environment(**more):
     return env
 
 
-def engine(backend, flavour):
+def engine(backend, flavour, device=""):
     """Of two flavours: the programs' functions are compiled, or everything is that can be."""
+    where = {"TALC_DEVICE": device} if device else {}
     if backend == "interp":
-        return environment(TALC_JIT="off")
+        return environment(TALC_JIT="off", **where)
     if flavour == 0:
-        return environment(TALC_JIT="off", TALC_PROGRAMS_BACKEND=backend)
-    return environment(TALC_JIT="on", TALC_JIT_PARAMS=f"everything=1,warm_rounds=1,warm_calls=1,hot_exit=1,backend={backend}")
+        return environment(TALC_JIT="off", TALC_PROGRAMS_BACKEND=backend, **where)
+    return environment(TALC_JIT="on", TALC_JIT_PARAMS=f"everything=1,warm_rounds=1,warm_calls=1,hot_exit=1,backend={backend}",
+                       **where)
+
+
+def bit_exact(options, backend):
+    return backend != "inductor" and not options.device
 
 
 def close(a, b):
@@ -172,7 +179,7 @@ def shrink(text, differs, seconds=60.0):
     return "\n".join(lines) + "\n"
 
 
-def differs_with(runner, backend, flavour, exact):
+def differs_with(runner, backend, flavour, device, exact):
     def differs(text):
         name = "trial"
         runner.write(name, text)
@@ -181,14 +188,14 @@ def differs_with(runner, backend, flavour, exact):
         # A loop that has lost its end is no smaller program.
         if one is not None and ("died SyntaxError" in one or "ended with status timeout" in one):
             return False
-        other = Runner(runner.talc, runner.folder, runner.plant, 20).run(engine(backend, flavour), [name]).get(name)
+        other = Runner(runner.talc, runner.folder, runner.plant, 20).run(engine(backend, flavour, device), [name]).get(name)
         return not same(one, other, exact)
     return differs
 
 
 def campaign(options, backend, seeds, plant="", stop_at=0, quiet=False):
     """Runs the programs with these seeds; gives those that differ."""
-    exact = backend != "inductor"
+    exact = bit_exact(options, backend)
     found = []
     batches = [seeds[k:k + options.batch] for k in range(0, len(seeds), options.batch)]
     began = time.monotonic()
@@ -207,7 +214,7 @@ def campaign(options, backend, seeds, plant="", stop_at=0, quiet=False):
                 names[name] = seed
                 runner.write(name, generator.generate(seed, not exact))
             plain = Runner(options.talc, folder, "", options.timeout).run(engine("interp", flavour), list(names))
-            other = runner.run(engine(backend, flavour), list(names))
+            other = runner.run(engine(backend, flavour, options.device), list(names))
             return len(batch), flavour, [(seed, plain.get(name), other.get(name)) for name, seed in names.items()
                                          if not same(plain.get(name), other.get(name), exact)]
 
@@ -226,10 +233,10 @@ def campaign(options, backend, seeds, plant="", stop_at=0, quiet=False):
 
 
 def shrink_and_keep(options, backend, seed, flavour):
-    exact = backend != "inductor"
+    exact = bit_exact(options, backend)
     with tempfile.TemporaryDirectory(prefix="talc-programs-") as folder:
         runner = Runner(options.talc, folder, "", 20)
-        differs = differs_with(runner, backend, flavour, exact)
+        differs = differs_with(runner, backend, flavour, options.device, exact)
         text = generator.generate(seed, not exact)
         if not differs(text):
             print(f"seed {seed}: does not differ on its own")
@@ -241,7 +248,7 @@ def shrink_and_keep(options, backend, seed, flavour):
         path.write_text(text)
         runner.write("trial", text)
         one = runner.run(engine("interp", flavour), ["trial"]).get("trial")
-        other = runner.run(engine(backend, flavour), ["trial"]).get("trial")
+        other = runner.run(engine(backend, flavour, options.device), ["trial"]).get("trial")
         print(f"seed {seed}, shrunk ({path}):\n{text}{first_difference(one, other)}", flush=True)
 
 
@@ -249,6 +256,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("count", nargs="?", type=int, default=300)
     parser.add_argument("--backend", choices=BACKENDS, default="eager")
+    parser.add_argument("--device", default="", help="where the other side's tensors are made (numbers may differ by rounding)")
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--seed", type=int, help="this one program")
     parser.add_argument("--show", action="store_true", help="print the program with --seed")
@@ -267,7 +275,7 @@ def main():
         return planted.check(options, campaign)
     if options.seed is not None:
         if options.show:
-            print(generator.generate(options.seed, options.backend == "inductor"), end="")
+            print(generator.generate(options.seed, not bit_exact(options, options.backend)), end="")
             return 0
         seeds = [options.seed]
     else:
@@ -275,7 +283,8 @@ def main():
     ran, found, seconds = campaign(options, options.backend, seeds)
     for seed, flavour in found[: options.shrunk]:
         shrink_and_keep(options, options.backend, seed, flavour)
-    print(f"{ran} programs, {options.backend}: {len(found)} differ ({seconds:.1f} s)")
+    where = "@" + options.device if options.device else ""
+    print(f"{ran} programs, {options.backend}{where}: {len(found)} differ ({seconds:.1f} s)")
     return 1 if found else 0
 
 

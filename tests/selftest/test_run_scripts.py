@@ -114,6 +114,16 @@ class RunScripts(unittest.TestCase):
         verdict, _ = self.run_one("# no-engine: gc-stress too slow\n", "--engine", "gc-stress")
         self.assertEqual(verdict, ["skipped"])
 
+    def test_other_devices(self):
+        on_gpu = ("--engine", "cuda")
+        named = """print("tensor([0.1235, 2.0000], device='cuda:0')")  # expect: tensor([0.1234, 2.0000])\n"""
+        self.passes(named, *on_gpu)
+        self.fails(named, "device", "--engine", "interp")
+        self.passes("print(0.30000001)  # expect: 0.3\n", *on_gpu)
+        self.fails("print(0.4)  # expect: 0.3\n", "expected", *on_gpu)
+        self.fails("print('tensor([0.1239])')  # expect: tensor([0.1234])\n", "expected", *on_gpu)
+        self.fails("print(3)  # expect: 4\n", "expected", *on_gpu)
+
     def test_modules_are_no_tests(self):
         self.passes("import beside\nprint(beside.x)  # expect: 1\n", "--oracle",
                     files={"beside.tc": "# helper\nx = 1\n"})

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -72,12 +73,18 @@ void run_script(const std::filesystem::path& path, Seen& seen) {
     machine.hooks = vm::Hooks();
 }
 
+// The repository as it was built, or, on another machine, a folder with its tests.
+std::filesystem::path source_folder() {
+    const char* told = std::getenv("TALC_SOURCE_DIR");
+    return told ? told : TALC_SOURCE_DIR;
+}
+
 const Seen& seen_in_scripts() {
     static const Seen seen = [] {
         Seen result;
         auto folder = std::filesystem::temp_directory_path() / ("talc-coverage-" + std::to_string(getpid()));
         auto before = std::filesystem::current_path();
-        for (const auto& entry : std::filesystem::recursive_directory_iterator(TALC_SOURCE_DIR "/tests/scripts")) {
+        for (const auto& entry : std::filesystem::recursive_directory_iterator(source_folder() / "tests/scripts")) {
             bool helper = entry.path().filename().string().starts_with("_");
             if (entry.path().extension() != ".tc" || helper) continue;
             std::filesystem::create_directories(folder);
