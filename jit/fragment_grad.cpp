@@ -70,7 +70,10 @@ std::vector<std::vector<uint32_t>> entwined_roots(const Fragment& fragment, cons
 
 }  // namespace
 
-std::unique_ptr<FragmentGradient> make_gradient(const Fragment& fragment) {
+namespace {
+
+// Values of the forward graph that the gradient uses are inputs of its own: those saved already, or more.
+std::unique_ptr<BackwardGraph> make_backward(const Fragment& fragment, FragmentGradient& gradient, const std::vector<bool>& seeded) {
     // On a copy: the forward graph stays as it is.
     graph::Graph graph(fragment.graph.default_float());
     std::map<uint32_t, Value> joint;
@@ -80,31 +83,24 @@ std::unique_ptr<FragmentGradient> make_gradient(const Fragment& fragment) {
         joint[node.id] = copy;
         original[copy->id] = &node;
     }
-    auto made = std::make_unique<FragmentGradient>(graph.default_float());
-    std::vector<Value> roots, inputs;
-    for (uint32_t i = 0; i < fragment.outputs.size(); ++i) {
-        const Fragment::Output& output = fragment.outputs[i];
-        if (!output.requires_grad || output.spent || output.leaf) continue;
-        made->roots.push_back(i);
-        roots.push_back(joint.at(output.value->id));
-    }
-    if (roots.empty()) return nullptr;
-    made->entwined = entwined_roots(fragment, made->roots);
-    for (uint32_t i = 0; i < fragment.inputs.size(); ++i) {
-        if (!fragment.layouts[i]->requires_grad) continue;
-        made->inputs.push_back(i);
-        inputs.push_back(graph.inputs()[i]);
-    }
     // The gradient is written behind the forward graph; what it uses of that becomes its inputs.
     const size_t forward = graph.size();
     const size_t arguments = fragment.inputs.size();
-    std::vector<Value> seeds;
-    for (Value root : roots) seeds.push_back(graph.input(root->type()));
+    std::vector<Value> roots, seeds, inputs;
+    std::vector<uint32_t> seed_roots;
+    for (uint32_t r = 0; r < gradient.roots.size(); ++r) {
+        if (!seeded[r]) continue;
+        roots.push_back(joint.at(fragment.outputs[gradient.roots[r]].value->id));
+        seeds.push_back(graph.input(roots.back()->type()));
+        seed_roots.push_back(r);
+    }
+    for (uint32_t input : gradient.inputs) inputs.push_back(graph.inputs()[input]);
     std::vector<Value> gradients = autograd::graph_gradients(graph, roots, seeds, inputs);
+    auto made = std::make_unique<BackwardGraph>(graph.default_float());
     std::map<uint32_t, Value> copies;
     std::vector<Value> open;
-    for (Value gradient : gradients) {
-        if (gradient) open.push_back(gradient);
+    for (Value value : gradients) {
+        if (value) open.push_back(value);
     }
     std::vector<bool> needed(graph.size(), false);
     while (!open.empty()) {
@@ -117,28 +113,48 @@ std::unique_ptr<FragmentGradient> make_gradient(const Fragment& fragment) {
             for (Value operand : node->inputs) open.push_back(operand);
         }
     }
+    using Leaf = BackwardGraph::Leaf;
     for (const graph::Node& node : graph.nodes()) {
         if (!needed[node.id]) continue;
         if (node.op == Op::Input) {
             auto which = static_cast<uint32_t>(node.attrs.which);
             bool seed = which >= arguments;
-            made->leaves.push_back({seed ? FragmentGradient::Leaf::Seed : FragmentGradient::Leaf::Argument,
-                                    seed ? static_cast<uint32_t>(which - arguments) : which});
-            copies[node.id] = made->backward.graph.input(node.type());
+            made->leaves.push_back(seed ? Leaf{Leaf::Seed, seed_roots[which - arguments]} : Leaf{Leaf::Argument, which});
+            copies[node.id] = made->fragment.graph.input(node.type());
         } else if (node.id < forward && !node.inputs.empty()) {
-            made->leaves.push_back({FragmentGradient::Leaf::Saved, static_cast<uint32_t>(made->saved.size())});
-            made->saved.push_back(original.at(node.id));
-            copies[node.id] = made->backward.graph.input(node.type());
+            auto& saved = gradient.saved;
+            auto at = std::find(saved.begin(), saved.end(), original.at(node.id));
+            if (at == saved.end()) at = saved.insert(at, original.at(node.id));
+            made->leaves.push_back({Leaf::Saved, static_cast<uint32_t>(at - saved.begin())});
+            copies[node.id] = made->fragment.graph.input(node.type());
         } else {
-            copies[node.id] = copy_node(node, made->backward.graph, copies);
+            copies[node.id] = copy_node(node, made->fragment.graph, copies);
         }
     }
     std::vector<Value> outputs;
-    for (Value gradient : gradients) {
-        made->gradients.push_back(gradient ? copies.at(gradient->id) : nullptr);
-        if (gradient) outputs.push_back(made->gradients.back());
+    for (Value value : gradients) {
+        made->gradients.push_back(value ? copies.at(value->id) : nullptr);
+        if (value) outputs.push_back(made->gradients.back());
     }
-    made->backward.graph.set_outputs(std::move(outputs));
+    made->fragment.graph.set_outputs(std::move(outputs));
+    return made;
+}
+
+}  // namespace
+
+std::unique_ptr<FragmentGradient> make_gradient(const Fragment& fragment) {
+    auto made = std::make_unique<FragmentGradient>();
+    for (uint32_t i = 0; i < fragment.outputs.size(); ++i) {
+        const Fragment::Output& output = fragment.outputs[i];
+        if (output.requires_grad && !output.spent && !output.leaf) made->roots.push_back(i);
+    }
+    if (made->roots.empty()) return nullptr;
+    for (uint32_t i = 0; i < fragment.inputs.size(); ++i) {
+        if (fragment.layouts[i]->requires_grad) made->inputs.push_back(i);
+    }
+    made->entwined = entwined_roots(fragment, made->roots);
+    std::vector<bool> all(made->roots.size(), true);
+    made->backward[all] = make_backward(fragment, *made, all);
     return made;
 }
 
@@ -155,20 +171,8 @@ class FragmentNode final : public autograd::GradNode {
     }
 
     std::vector<Tensor> backward(autograd::Context& context, std::span<const Tensor> gradients, bool keep) override {
-        std::vector<Tensor> seeds;
-        for (size_t i = 0; i < results.size(); ++i) {
-            if (gradients[i]) {
-                seeds.push_back(gradients[i]);
-                continue;
-            }
-            tensor::Attrs zeros;
-            zeros.sizes = results[i].shape;
-            zeros.value = 0.0;
-            zeros.dtype = results[i].dtype;
-            zeros.device = results[i].device;
-            seeds.push_back(autograd::apply(context, Op::Full, {}, zeros));
-        }
-        std::vector<Tensor> found = context.grad_enabled ? differentiably(context, seeds) : plainly(context, seeds);
+        std::vector<Tensor> found =
+            context.grad_enabled ? differentiably(context, gradients) : plainly(context, gradients);
         if (keep) return found;
         for (size_t i = 0; i < results.size(); ++i) {
             if (!gradients[i]) continue;
@@ -184,34 +188,48 @@ class FragmentNode final : public autograd::GradNode {
     bool spent_result(uint32_t result) const { return spent_[result]; }
 
   private:
-    std::vector<Tensor> plainly(autograd::Context& context, const std::vector<Tensor>& seeds) {
-        const FragmentGradient& gradient = *fragment_->gradient;
+    std::vector<Tensor> plainly(autograd::Context& context, std::span<const Tensor> seeds) {
+        FragmentGradient& gradient = *fragment_->gradient;
+        std::vector<bool> seeded;
+        for (const Tensor& seed : seeds) seeded.push_back(static_cast<bool>(seed));
+        auto& backward = gradient.backward[seeded];
+        if (!backward) {
+            size_t saved = gradient.saved.size();
+            backward = make_backward(*fragment_, gradient, seeded);
+            if (gradient.saved.size() != saved) tensor::fail("jit: a part of a gradient needs more than the whole");
+        }
+        using Leaf = BackwardGraph::Leaf;
         auto leaf = [&](size_t i) -> Tensor {
-            const FragmentGradient::Leaf& from = gradient.leaves[i];
+            const Leaf& from = backward->leaves[i];
             switch (from.kind) {
-                case FragmentGradient::Leaf::Argument: return arguments_[from.index].unpack();
-                case FragmentGradient::Leaf::Saved: return saved_[from.index].unpack();
+                case Leaf::Argument: return arguments_[from.index].unpack();
+                case Leaf::Saved: return saved_[from.index].unpack();
                 default: return seeds[from.index];
             }
         };
         std::vector<Value> wanted;
-        for (Value value : gradient.gradients) {
+        for (Value value : backward->gradients) {
             if (value) wanted.push_back(value);
         }
-        std::vector<Tensor> computed = evaluate(context, gradient.backward, wanted, leaf, false);
+        std::vector<Tensor> computed = evaluate(context, backward->fragment, wanted, leaf, false);
         std::vector<Tensor> found;
         size_t next = 0;
-        for (Value value : gradient.gradients) found.push_back(value ? computed[next++] : Tensor());
+        for (Value value : backward->gradients) found.push_back(value ? computed[next++] : Tensor());
         return found;
     }
 
     // A gradient that will itself be differentiated: the forward pass again, on the tape.
-    std::vector<Tensor> differentiably(autograd::Context& context, const std::vector<Tensor>& seeds) {
+    std::vector<Tensor> differentiably(autograd::Context& context, std::span<const Tensor> given) {
         const FragmentGradient& gradient = *fragment_->gradient;
         std::vector<Tensor> arguments;
         for (const autograd::SavedTensor& saved : arguments_) arguments.push_back(saved.unpack());
         std::vector<Value> roots;
-        for (uint32_t root : gradient.roots) roots.push_back(fragment_->outputs[root].value);
+        std::vector<Tensor> seeds;
+        for (size_t i = 0; i < given.size(); ++i) {
+            if (!given[i]) continue;
+            roots.push_back(fragment_->outputs[gradient.roots[i]].value);
+            seeds.push_back(given[i]);
+        }
         std::vector<Tensor> outputs =
             evaluate(context, *fragment_, roots, [&](size_t i) { return arguments[i]; }, true);
         std::vector<Tensor> inputs;

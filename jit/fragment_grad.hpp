@@ -1,27 +1,36 @@
 #pragma once
 // A fragment whose results are differentiated outside of it: one node of the eager tape, with a backward graph made
 // ahead of time and the values that it needs kept by the forward run.
+#include <map>
+
 #include "jit/trace.hpp"
 
 namespace talc::jit {
 
-struct FragmentGradient {
-    Fragment backward;  // its graph; inputs are described by `leaves`
+// The gradients that come with gradients of some of the results, as a graph of its own.
+struct BackwardGraph {
+    explicit BackwardGraph(tensor::DType default_float) : fragment(default_float) {}
+
+    Fragment fragment;  // its inputs are described by `leaves`
     struct Leaf {
         enum Kind : uint8_t { Argument, Saved, Seed } kind;
-        uint32_t index;  // of the forward's input, of `saved`, of `roots`
+        uint32_t index;  // of the forward's input, of FragmentGradient::saved, of FragmentGradient::roots
     };
     std::vector<Leaf> leaves;
-    std::vector<graph::Value> saved;      // values of the forward graph, beyond its outputs
-    std::vector<uint32_t> roots;          // outputs of the fragment that carry gradients
+    std::vector<graph::Value> gradients;  // one for each of FragmentGradient::inputs; null: none
+};
+
+struct FragmentGradient {
+    std::vector<graph::Value> saved;  // values of the forward graph, beyond its outputs
+    std::vector<uint32_t> roots;      // outputs of the fragment that carry gradients
     // For each of these, those whose histories share a step that keeps values: after a backward pass through the one
     // there is none through the other.
     std::vector<std::vector<uint32_t>> entwined;
-    std::vector<uint32_t> inputs;         // inputs that want a gradient
-    std::vector<graph::Value> gradients;  // in `backward`, one for each of these; null: none
-    std::unique_ptr<inductor::Executable> code;
-
-    explicit FragmentGradient(tensor::DType default_float) : backward(default_float) {}
+    std::vector<uint32_t> inputs;  // inputs that want a gradient
+    // By which of the roots have a gradient. All of them comes ahead of time and says what is saved; the others, which
+    // need no more than that, when they are asked for: what no gradient comes from must have no part in it.
+    std::map<std::vector<bool>, std::unique_ptr<BackwardGraph>> backward;
+    const BackwardGraph& whole() const { return *backward.at(std::vector<bool>(roots.size(), true)); }
 };
 
 // Null when no output carries gradients.

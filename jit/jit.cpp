@@ -339,7 +339,7 @@ void Jit::compile(Segment& segment) {
         say("graph", fmt::format("{}, line {}:\n{}", segment.anchor->name, fragment->line, graph::print(fragment->graph)));
         if (fragment->gradient) {
             say("aot_graphs", fmt::format("{}, line {}, backward:\n{}", segment.anchor->name, fragment->line,
-                                          graph::print(fragment->gradient->backward.graph)));
+                                          graph::print(fragment->gradient->whole().fragment.graph)));
         }
         if (!fragment->ready || !fragment->code) continue;
         for (const inductor::KernelInfo& kernel : fragment->code->kernels()) {

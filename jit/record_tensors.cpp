@@ -203,8 +203,9 @@ graph::Value Recorder::tensor_value(uint32_t index) {
     for (const ViewStep& step : state.info.steps) {
         graph::Value inputs[] = {value};
         value = fragment().graph.add(step.op, inputs, graph::symbolic(step.attrs));
-        note_node(value, state.tensor.requires_grad() && step.op != Op::Detach);
+        note_node(value, state.carries && step.op != Op::Detach);
     }
+    if (root.tensor.requires_grad() && !state.carries && value->op != Op::Detach) value = without_history(value);
     state.value = value;
     state.fragment = fragment_;
     state.version = root.version;
@@ -224,6 +225,14 @@ void Recorder::note_node(graph::Value value, bool with_grad) {
     if (now.with_grad.size() < now.graph.size()) now.with_grad.resize(now.graph.size(), false);
     if (with_grad) now.with_grad[value->id] = true;
     if (tensor::info(value->op).may_raise) now.may_raise = true;
+}
+
+// What was computed while gradients were off: a graph knows no modes, so that it says where gradients end.
+graph::Value Recorder::without_history(graph::Value value) {
+    graph::Value operand[] = {value};
+    value = fragment().graph.add(Op::Detach, operand, {});
+    note_node(value, false);
+    return value;
 }
 
 // What memory holds after a write, as a node of its own: it lies as that memory does. Null: there is such a node, and it
@@ -506,8 +515,8 @@ void Recorder::ran(Op op, tensor::Tensors inputs, const tensor::Attrs& attrs, st
         state.info.object = -1;
         state.info.steps.push_back({op, attrs});
         state.tensor = results[0];
-        uint32_t index = add_tensor(std::move(state));
-        note_node(tensor_value(index), vm_.tensors.grad_enabled && inputs[0].requires_grad() && op != Op::Detach);
+        state.carries = vm_.tensors.grad_enabled && inputs[0].requires_grad() && op != Op::Detach;
+        tensor_value(add_tensor(std::move(state)));
         return;
     }
     try {
@@ -518,12 +527,14 @@ void Recorder::ran(Op op, tensor::Tensors inputs, const tensor::Attrs& attrs, st
             for (const Tensor& input : inputs) with_grad = with_grad || input.requires_grad();
         }
         note_node(node, with_grad);
+        bool ends = !with_grad && std::any_of(inputs.begin(), inputs.end(), [](const Tensor& t) { return t.requires_grad(); });
         for (size_t i = 0; i < results.size(); ++i) {
             if (known_tensor(results[i])) continue;  // it gave an operand back (contiguous, cast)
             Root root;
             root.tensor = results[i];
             root.value = results.size() == 1 ? node : fragment().graph.output(node, static_cast<int64_t>(i));
             note_node(root.value, with_grad);
+            if (ends && tensor::is_float(results[i].dtype())) root.value = without_history(root.value);
             root.fragment = fragment_;
             TensorState state;
             state.info.root = add_root(std::move(root));
@@ -583,6 +594,7 @@ void Recorder::wrote(Op op, tensor::Tensors inputs, const tensor::Attrs& attrs, 
             note_node(value, false);
         }
         if (!value) return refuse("unknown-tensor", std::string(tensor::name_of(op)));
+        if (std::any_of(inputs.begin(), inputs.end(), [](const Tensor& t) { return t.requires_grad(); })) value = without_history(value);
         graph::Attrs cast;
         cast.dtype = target.dtype();
         if (value->dtype() != target.dtype() || value->type().weak) {

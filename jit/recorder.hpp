@@ -71,6 +71,7 @@ class Recorder final : public tensor::Observer {
         int32_t fragment = -1;
         uint32_t version = 0;
         bool flagged = false;  // info has its flags already
+        bool carries = false;  // of a view: gradients go through it
     };
     // The instruction that is being executed.
     struct Current {
@@ -188,6 +189,7 @@ class Recorder final : public tensor::Observer {
     void launch();
     void refuse(std::string_view reason, std::string detail = {});
     void note_node(graph::Value value, bool with_grad);
+    graph::Value without_history(graph::Value value);
     void note_spent();
     bool outside_tape();
     static Root::Flags flags_of(const tensor::Tensor& tensor);

@@ -531,6 +531,10 @@ class Body(Expressions):
         if len(self.w.lines) == before:
             self.w.put("pass")
         self.w.depth -= 1
+        # What was computed without gradients is used with them.
+        for name, t in inner.s.vars.items():
+            if name not in self.s.vars and self.rng.random() < 0.7:
+                self.define(name, t)
 
     def closure(self):
         r = self.rng
