@@ -8,6 +8,7 @@
 #include "tensor/error.hpp"
 #include "tensor/factory.hpp"
 #include "tensor/observer.hpp"
+#include "tensor/strided.hpp"
 #include "tensor/views.hpp"
 
 namespace talc::autograd {
@@ -139,12 +140,12 @@ class Pass {
         }
     }
 
-    // In fresh memory, in row-major order where `like` is.
+    // In fresh memory, which lies as `like` does where that is dense, in row-major order otherwise.
     Tensor copied(const Tensor& gradient, const Tensor& like) {
-        if (!tensor::is_contiguous(like.sizes(), like.strides())) {
-            return apply(context_, Op::Clone, std::span(&gradient, 1));
-        }
-        Tensor copy = tensor::contiguous_copy(context_, gradient);
+        tensor::Dims strides = tensor::pointwise_strides(like.sizes(), std::span(&like, 1));
+        if (!(strides == like.strides())) strides = tensor::contiguous_strides(like.sizes());
+        Tensor copy = tensor::empty_strided(context_, gradient.sizes(), strides, gradient.dtype(), gradient.device());
+        tensor::run_into(context_, Op::Clone, std::span(&gradient, 1), {}, copy);
         if (context_.observer) context_.observer->ran(Op::Clone, std::span(&gradient, 1), {}, std::span(&copy, 1));
         return copy;
     }

@@ -24,19 +24,21 @@ std::vector<bool> reached(const graph::Graph& graph, std::span<const Value> inpu
     return reached;
 }
 
-}  // namespace
-
-std::vector<Value> graph_gradients(graph::Graph& graph, std::span<const Value> roots, std::span<const Value> seeds,
-                                   std::span<const Value> inputs) {
+std::vector<std::vector<Value>> run_backward(graph::Graph& graph, std::span<const Value> roots, std::span<const Value> seeds,
+                                             std::span<const Value> inputs, bool in_parts) {
     GraphEmit emitter(graph);
     Builder<GraphEmit> b(emitter);
     std::vector<bool> wanted = reached(graph, inputs);
     // From the last node to the first: every user of a value has had its turn when its own comes.
     std::map<uint32_t, Value, std::greater<>> pending;
-    std::map<uint32_t, Value> found;
+    std::map<uint32_t, std::vector<Value>> found;
     const size_t forward_size = graph.size();
     auto deliver = [&](Value value, Value gradient) {
         if (value->id >= forward_size || !wanted[value->id]) return;
+        if (in_parts && value->op == tensor::Op::Input) {
+            found[value->id].push_back(gradient);
+            return;
+        }
         Value& total = pending[value->id];
         total = total ? b.add(total, gradient) : gradient;
     };
@@ -52,7 +54,7 @@ std::vector<Value> graph_gradients(graph::Graph& graph, std::span<const Value> r
     while (!pending.empty()) {
         auto [id, gradient] = *pending.begin();
         pending.erase(pending.begin());
-        found[id] = gradient;
+        found[id] = {gradient};
         const graph::Node& node = graph.nodes()[id];
         if (node.op == tensor::Op::Output) {
             deliver(node.inputs[0], gradient);
@@ -77,12 +79,23 @@ std::vector<Value> graph_gradients(graph::Graph& graph, std::span<const Value> r
         }
     }
     graph.set_span({});
-    std::vector<Value> results;
-    for (Value input : inputs) {
-        auto it = found.find(input->id);
-        results.push_back(it == found.end() ? nullptr : it->second);
-    }
+    std::vector<std::vector<Value>> results;
+    for (Value input : inputs) results.push_back(found[input->id]);
     return results;
+}
+
+}  // namespace
+
+std::vector<Value> graph_gradients(graph::Graph& graph, std::span<const Value> roots, std::span<const Value> seeds,
+                                   std::span<const Value> inputs) {
+    std::vector<Value> results;
+    for (auto& parts : run_backward(graph, roots, seeds, inputs, false)) results.push_back(parts.empty() ? nullptr : parts[0]);
+    return results;
+}
+
+std::vector<std::vector<Value>> graph_gradient_parts(graph::Graph& graph, std::span<const Value> roots,
+                                                     std::span<const Value> seeds, std::span<const Value> inputs) {
+    return run_backward(graph, roots, seeds, inputs, true);
 }
 
 }  // namespace talc::autograd

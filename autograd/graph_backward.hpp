@@ -12,4 +12,10 @@ namespace talc::autograd {
 std::vector<graph::Value> graph_gradients(graph::Graph& graph, std::span<const graph::Value> roots,
                                           std::span<const graph::Value> seeds, std::span<const graph::Value> inputs);
 
+// The same for inputs of the graph, before what comes to one of them is added up: as the tape would have it from the
+// operators one by one, so that sums with what comes from elsewhere round as there.
+std::vector<std::vector<graph::Value>> graph_gradient_parts(graph::Graph& graph, std::span<const graph::Value> roots,
+                                                            std::span<const graph::Value> seeds,
+                                                            std::span<const graph::Value> inputs);
+
 }  // namespace talc::autograd

@@ -521,10 +521,12 @@ std::optional<tensor::Error> Execution::leave(const Snapshot& snapshot) {
             if (pending.write_back) {
                 autograd::GradMode mode(vm_.tensors, false);
                 autograd::copy_into(vm_.tensors, roots[i], vm::tensor_of(slots_[pending.object]));
+                count_writes(vm::tensor_of(slots_[pending.object]), pending.writes - 1);
                 continue;
             }
             roots[i] = laid_out(vm_.tensors, roots[i], pending.order);
             if (pending.spent) autograd::spend(roots[i]);
+            count_writes(roots[i], pending.writes);
             if (pending.object >= 0) {
                 fulfil(slots_[pending.object], roots[i]);
                 roots[i] = vm::tensor_of(slots_[pending.object]);

@@ -61,6 +61,10 @@ Tensor laid_out(tensor::Context& context, const Tensor& value, const tensor::Dim
     return placed;
 }
 
+void count_writes(const Tensor& tensor, uint32_t writes) {
+    for (uint32_t k = 0; k < writes; ++k) tensor.storage().bump_version();
+}
+
 void fulfil(Value object, const Tensor& value) {
     tensor::TensorImpl* to = vm::tensor_of(object).impl();
     tensor::TensorImpl* from = value.impl();
@@ -104,7 +108,7 @@ Tensor view_of(tensor::Context& context, const TensorInfo& info, Tensor root) {
 
 bool prepare_fragment(Fragment& fragment, const Options& options) {
     if (options.backend == "eager") return false;
-    fragment.gradient = make_gradient(fragment);
+    fragment.gradient = make_gradient(fragment, options.backend != "inductor");
     std::vector<graph::Value> outputs;
     inductor::FragmentSpec& spec = fragment.spec;
     for (size_t i = 0; i < fragment.outputs.size(); ++i) {
@@ -138,6 +142,7 @@ void compile_fragment(Fragment& fragment, inductor::Backend& backend) {
     auto started = std::chrono::steady_clock::now();
     try {
         fragment.code = backend.compile(fragment.spec);
+        fragment.backend = &backend;
     } catch (const std::exception& error) {
         fragment.failure = error.what();
     }
@@ -161,6 +166,8 @@ void launch(Vm& vm, const Segment& segment, size_t index, Value* slots, uint64_t
         arguments.push_back(fragment_input(vm, fragment, i, segment, slots));
     }
     size_t saved = fragment.gradient ? fragment.gradient->saved.size() : 0;
+    tensor::Ref<autograd::GradNode> node;
+    if (fragment.gradient) node = start_gradient(segment.fragments[index], arguments);
     if (fragment.ready.load(std::memory_order_acquire) && fragment.code) {
         results.resize(fragment.outputs.size() + saved + fragment.checks.size());
         fragment.code->run(vm.tensors, arguments, results);
@@ -184,6 +191,7 @@ void launch(Vm& vm, const Segment& segment, size_t index, Value* slots, uint64_t
         }
     }
     auto place = [&](const Fragment::Output& output, const Tensor& value) {
+        count_writes(value, output.writes);
         if (output.promised) {
             fulfil(slots[output.slot], value);
         } else {
@@ -197,12 +205,12 @@ void launch(Vm& vm, const Segment& segment, size_t index, Value* slots, uint64_t
         const Fragment::Output& output = fragment.outputs[i];
         if (output.write_back) {
             if (planted("write-back")) continue;
-            if (written) {
-                vm::tensor_of(slots[output.slot]).storage().bump_version();
-                continue;
+            const Tensor& target = vm::tensor_of(slots[output.slot]);
+            if (!written) {
+                autograd::GradMode mode(vm.tensors, false);
+                autograd::copy_into(vm.tensors, results[i], target);
             }
-            autograd::GradMode mode(vm.tensors, false);
-            autograd::copy_into(vm.tensors, results[i], vm::tensor_of(slots[output.slot]));
+            count_writes(target, output.writes - 1);  // one has been counted
             continue;
         }
         Tensor value = results[i];
@@ -222,7 +230,7 @@ void launch(Vm& vm, const Segment& segment, size_t index, Value* slots, uint64_t
         place(output, value);
     }
     if (!taped.empty()) {
-        attach_gradient(vm.tensors, segment.fragments[index], arguments, kept, taped);
+        attach_gradient(vm.tensors, node, kept, taped);
         for (size_t k = 0; k < taped.size(); ++k) place(fragment.outputs[taped_outputs[k]], taped[k]);
     }
     for (const PendingView& view : fragment.views) {

@@ -21,6 +21,9 @@ tensor::Dims order_of(const tensor::Tensor& tensor);
 // A result as it lies in memory in the interpreter: writes that became values may have given another layout.
 tensor::Tensor laid_out(tensor::Context& context, const tensor::Tensor& value, const tensor::Dims& order);
 
+// As many as the program did, which compiled code does at once: versions say how many there were.
+void count_writes(const tensor::Tensor& tensor, uint32_t writes);
+
 // An object whose tensor has no memory yet takes over what `value` has.
 void fulfil(Value object, const tensor::Tensor& value);
 // An object that never got its memory becomes an empty tensor: nothing may look at what is not there.

@@ -95,7 +95,23 @@ std::unique_ptr<BackwardGraph> make_backward(const Fragment& fragment, FragmentG
         seed_roots.push_back(r);
     }
     for (uint32_t input : gradient.inputs) inputs.push_back(graph.inputs()[input]);
-    std::vector<Value> gradients = autograd::graph_gradients(graph, roots, seeds, inputs);
+    std::vector<std::vector<Value>> parts;
+    if (gradient.in_parts) {
+        parts = autograd::graph_gradient_parts(graph, roots, seeds, inputs);
+    } else {
+        for (Value value : autograd::graph_gradients(graph, roots, seeds, inputs)) {
+            parts.push_back(value ? std::vector<Value>{value} : std::vector<Value>{});
+        }
+    }
+    // All seeds together give the most parts; each part has an edge.
+    if (gradient.edges.empty()) {
+        for (size_t i = 0; i < parts.size(); ++i) gradient.edges.insert(gradient.edges.end(), parts[i].size(), gradient.inputs[i]);
+    }
+    std::vector<Value> gradients(gradient.edges.size(), nullptr);
+    for (size_t i = 0, edge = 0; i < parts.size(); ++i) {
+        std::copy(parts[i].begin(), parts[i].end(), gradients.begin() + static_cast<int64_t>(edge));
+        while (edge < gradient.edges.size() && gradient.edges[edge] == gradient.inputs[i]) edge++;
+    }
     auto made = std::make_unique<BackwardGraph>(graph.default_float());
     std::map<uint32_t, Value> copies;
     std::vector<Value> open;
@@ -142,8 +158,9 @@ std::unique_ptr<BackwardGraph> make_backward(const Fragment& fragment, FragmentG
 
 }  // namespace
 
-std::unique_ptr<FragmentGradient> make_gradient(const Fragment& fragment) {
+std::unique_ptr<FragmentGradient> make_gradient(const Fragment& fragment, bool in_parts) {
     auto made = std::make_unique<FragmentGradient>();
+    made->in_parts = in_parts;
     for (uint32_t i = 0; i < fragment.outputs.size(); ++i) {
         const Fragment::Output& output = fragment.outputs[i];
         if (output.requires_grad && !output.spent && !output.leaf) made->roots.push_back(i);
@@ -162,11 +179,9 @@ namespace {
 
 class FragmentNode final : public autograd::GradNode {
   public:
-    FragmentNode(std::shared_ptr<Fragment> fragment, std::span<const Tensor> arguments, std::span<const Tensor> saved)
-        : fragment_(std::move(fragment)) {
-        for (const Tensor& tensor : saved) saved_.emplace_back(tensor, autograd::Edge{});
+    FragmentNode(std::shared_ptr<Fragment> fragment, std::span<const Tensor> arguments) : fragment_(std::move(fragment)) {
         for (const Tensor& argument : arguments) arguments_.emplace_back(argument, autograd::edge_of(argument));
-        for (uint32_t input : fragment_->gradient->inputs) edges.push_back(autograd::edge_of(arguments[input]));
+        for (uint32_t input : fragment_->gradient->edges) edges.push_back(autograd::edge_of(arguments[input]));
         spent_.resize(fragment_->gradient->roots.size(), false);
     }
 
@@ -184,6 +199,10 @@ class FragmentNode final : public autograd::GradNode {
         }
         return found;
     }
+    void save(std::span<const Tensor> values) {
+        for (const Tensor& value : values) saved_.emplace_back(value, autograd::Edge{});
+    }
+    const Fragment& fragment() const { return *fragment_; }
     std::string name() const override { return "CompiledBackward"; }  // its results have the names that people know
     bool spent_result(uint32_t result) const { return spent_[result]; }
 
@@ -199,23 +218,50 @@ class FragmentNode final : public autograd::GradNode {
             if (gradient.saved.size() != saved) tensor::fail("jit: a part of a gradient needs more than the whole");
         }
         using Leaf = BackwardGraph::Leaf;
-        auto leaf = [&](size_t i) -> Tensor {
-            const Leaf& from = backward->leaves[i];
+        std::vector<Tensor> leaves;
+        for (const Leaf& from : backward->leaves) {
             switch (from.kind) {
-                case Leaf::Argument: return arguments_[from.index].unpack();
-                case Leaf::Saved: return saved_[from.index].unpack();
-                default: return seeds[from.index];
+                case Leaf::Argument: leaves.push_back(arguments_[from.index].unpack()); break;
+                case Leaf::Saved: leaves.push_back(saved_[from.index].unpack()); break;
+                case Leaf::Seed: leaves.push_back(seeds[from.index]); break;
             }
-        };
-        std::vector<Value> wanted;
-        for (Value value : backward->gradients) {
-            if (value) wanted.push_back(value);
         }
-        std::vector<Tensor> computed = evaluate(context, backward->fragment, wanted, leaf, false);
+        const std::vector<Value>& wanted = backward->fragment.graph.outputs();
+        std::vector<Tensor> computed(wanted.size());
+        if (inductor::Executable* code = native_code(*backward, leaves)) {
+            code->run(context, leaves, computed);
+        } else {
+            computed = evaluate(context, backward->fragment, wanted, [&](size_t i) { return leaves[i]; }, false);
+        }
         std::vector<Tensor> found;
         size_t next = 0;
         for (Value value : backward->gradients) found.push_back(value ? computed[next++] : Tensor());
         return found;
+    }
+
+    // As the forward pass runs: natively when that does.
+    inductor::Executable* native_code(BackwardGraph& backward, std::span<const Tensor> leaves) const {
+        constexpr size_t kMostNatives = 4;
+        if (!fragment_->ready.load(std::memory_order_acquire) || !fragment_->code || backward.gradients.empty()) return nullptr;
+        std::vector<const tensor::LayoutClass*> layouts;
+        for (const Tensor& leaf : leaves) layouts.push_back(leaf.layout_class());
+        for (BackwardGraph::Native& native : backward.natives) {
+            if (native.layouts == layouts) return native.code.get();
+        }
+        if (backward.natives.size() >= kMostNatives) return nullptr;
+        inductor::FragmentSpec spec;
+        spec.graph = &backward.fragment.graph;
+        spec.layouts = layouts;
+        spec.orders.resize(spec.graph->outputs().size());
+        spec.name = "gradient of a fragment";
+        std::unique_ptr<inductor::Executable> code;
+        try {
+            code = fragment_->backend->compile(spec);
+        } catch (const tensor::Error&) {
+            // Evaluated then, each time.
+        }
+        backward.natives.push_back({std::move(layouts), std::move(code)});
+        return backward.natives.back().code.get();
     }
 
     // A gradient that will itself be differentiated: the forward pass again, on the tape.
@@ -238,7 +284,14 @@ class FragmentNode final : public autograd::GradNode {
         options.create_graph = true;
         options.retain_graph = true;
         options.allow_unused = true;
-        return autograd::gradients(context, outputs, seeds, inputs, options);
+        std::vector<Tensor> whole = autograd::gradients(context, outputs, seeds, inputs, options);
+        // One edge of each input takes it.
+        std::vector<Tensor> found(gradient.edges.size());
+        for (size_t i = 0; i < inputs.size(); ++i) {
+            auto edge = std::find(gradient.edges.begin(), gradient.edges.end(), gradient.inputs[i]);
+            if (edge != gradient.edges.end()) found[static_cast<size_t>(edge - gradient.edges.begin())] = whole[i];
+        }
+        return found;
     }
 
     std::shared_ptr<Fragment> fragment_;
@@ -268,12 +321,18 @@ class ResultNode final : public autograd::GradNode {
 
 }  // namespace
 
-void attach_gradient(tensor::Context& context, const std::shared_ptr<Fragment>& fragment, std::span<const Tensor> arguments,
-                     std::span<const Tensor> saved, std::span<Tensor> results) {
-    auto node = tensor::make_counted<FragmentNode>(fragment, arguments, saved);
+tensor::Ref<autograd::GradNode> start_gradient(const std::shared_ptr<Fragment>& fragment, std::span<const Tensor> arguments) {
+    return tensor::make_counted<FragmentNode>(fragment, arguments);
+}
+
+void attach_gradient(tensor::Context& context, const tensor::Ref<autograd::GradNode>& started, std::span<const Tensor> saved,
+                     std::span<Tensor> results) {
+    tensor::Ref<FragmentNode> node(static_cast<FragmentNode*>(started.get()));
+    node->save(saved);
     autograd::attach(context, node, results);
+    const Fragment& fragment = node->fragment();
     for (uint32_t i = 0; i < results.size(); ++i) {
-        const Fragment::Output& output = fragment->outputs[fragment->gradient->roots[i]];
+        const Fragment::Output& output = fragment.outputs[fragment.gradient->roots[i]];
         Tensor one = results[i].detached();
         autograd::attach(context, tensor::make_counted<ResultNode>(output.grad_name, node, i), std::span(&one, 1));
         results[i] = one;

@@ -3,6 +3,7 @@
 // ahead of time and the values that it needs kept by the forward run.
 #include <map>
 
+#include "autograd/tape.hpp"
 #include "jit/trace.hpp"
 
 namespace talc::jit {
@@ -17,7 +18,13 @@ struct BackwardGraph {
         uint32_t index;  // of the forward's input, of FragmentGradient::saved, of FragmentGradient::roots
     };
     std::vector<Leaf> leaves;
-    std::vector<graph::Value> gradients;  // one for each of FragmentGradient::inputs; null: none
+    std::vector<graph::Value> gradients;  // one for each of FragmentGradient::edges; null: none
+    // Native code, for tensors that lie in memory so; made when they first come.
+    struct Native {
+        std::vector<const tensor::LayoutClass*> layouts;
+        std::unique_ptr<inductor::Executable> code;  // null: the compiler refused
+    };
+    std::vector<Native> natives;
 };
 
 struct FragmentGradient {
@@ -27,6 +34,8 @@ struct FragmentGradient {
     // there is none through the other.
     std::vector<std::vector<uint32_t>> entwined;
     std::vector<uint32_t> inputs;  // inputs that want a gradient
+    bool in_parts = false;         // which comes unadded, as from the operators one by one
+    std::vector<uint32_t> edges;   // the input that each gradient is for
     // By which of the roots have a gradient. All of them comes ahead of time and says what is saved; the others, which
     // need no more than that, when they are asked for: what no gradient comes from must have no part in it.
     std::map<std::vector<bool>, std::unique_ptr<BackwardGraph>> backward;
@@ -34,10 +43,12 @@ struct FragmentGradient {
 };
 
 // Null when no output carries gradients.
-std::unique_ptr<FragmentGradient> make_gradient(const Fragment& fragment);
+std::unique_ptr<FragmentGradient> make_gradient(const Fragment& fragment, bool in_parts);
 
-// Puts the results of a forward run on the tape.
-void attach_gradient(tensor::Context& context, const std::shared_ptr<Fragment>& fragment, std::span<const tensor::Tensor> arguments,
-                     std::span<const tensor::Tensor> saved, std::span<tensor::Tensor> results);
+// Before a forward run, which may write to its arguments: their place on the tape, with the arguments as they are.
+tensor::Ref<autograd::GradNode> start_gradient(const std::shared_ptr<Fragment>& fragment, std::span<const tensor::Tensor> arguments);
+// Puts the results of the run there.
+void attach_gradient(tensor::Context& context, const tensor::Ref<autograd::GradNode>& started, std::span<const tensor::Tensor> saved,
+                     std::span<tensor::Tensor> results);
 
 }  // namespace talc::jit

@@ -304,7 +304,7 @@ int32_t Recorder::root_object(uint32_t index) {
         if (state.info.root == index && state.info.steps.empty() && state.tensor.is(root.tensor)) state.info.object = slot;
     }
     Fragment& owner = *segment_->fragments[static_cast<size_t>(root.fragment)];
-    Fragment::Output output{index, root.value, slot, false, false, root.tensor.requires_grad(), order_of(root.tensor), false, nullptr, root.spent, {}};
+    Fragment::Output output{index, root.value, slot, false, false, root.tensor.requires_grad(), order_of(root.tensor), false, nullptr, root.spent, {}, 0};
     if (root.fragment == fragment_) {
         // Not computed yet: an object that gets its memory with the fragment.
         Instruction& promise = emit(TraceOp::Promise);
@@ -318,6 +318,7 @@ int32_t Recorder::root_object(uint32_t index) {
         root.promised = true;
     } else {
         root.in_memory = true;
+        output.writes = std::exchange(root.writes, 0);
     }
     output.cls = actual.get().o->cls;
     segment_->kept.push_back(Value::object(output.cls));
@@ -362,12 +363,13 @@ void Recorder::launch() {
     for (Fragment::Output& output : now.outputs) {
         output.value = roots_[output.root].value;
         output.spent = roots_[output.root].spent;
+        output.writes = roots_[output.root].writes;
     }
     for (uint32_t r = 0; r < roots_.size(); ++r) {
         Root& root = roots_[r];
         if (root.number || root.fragment != fragment_) continue;
         if (root.in_memory && root.dirty) {
-            now.outputs.push_back({r, root.value, root.object, false, true, false, {}, false, nullptr, false, {}});
+            now.outputs.push_back({r, root.value, root.object, false, true, false, {}, false, nullptr, false, {}, root.writes});
         }
     }
     if (now.may_raise) {
@@ -396,6 +398,7 @@ void Recorder::launch() {
         if (root.promised) root.in_memory = true;
         root.promised = false;
         root.dirty = false;
+        if (root.in_memory) root.writes = 0;
         if (root.in_memory || root.number) {
             root.value = nullptr;
             root.fragment = -1;
@@ -626,6 +629,7 @@ void Recorder::wrote(Op op, tensor::Tensors inputs, const tensor::Attrs& attrs, 
         if (!planted("stale-root")) root.value = value;
         root.fragment = fragment_;
         root.version++;
+        root.writes++;
         if (root.in_memory) root.dirty = true;
         if (first) {
             // Other memory that compiled code reads must lie apart from what it writes.

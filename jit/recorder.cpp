@@ -506,7 +506,7 @@ Snapshot Recorder::take_snapshot(uint32_t pc) {
         bool needed = (lacks_memory && (root.promised || std::find(wanted.begin(), wanted.end(), r) != wanted.end())) ||
                       (root.in_memory && root.dirty);
         if (needed) {
-            snapshot.pending.push_back({r, root.value, root.object, root.in_memory && root.dirty, order_of(root.tensor), root.spent});
+            snapshot.pending.push_back({r, root.value, root.object, root.in_memory && root.dirty, order_of(root.tensor), root.spent, root.writes});
         }
     }
     // Objects of views that wait for memory.

@@ -53,6 +53,7 @@ class Recorder final : public tensor::Observer {
         bool number = false;         // a number of the language in slot `object`, or a constant
         bool random = false;
         uint32_t version = 0;
+        uint32_t writes = 0;         // since its memory had its value
         bool promised = false;
         bool outside = false;        // it was there before the segment
         bool shared = false;         // other tensors from outside lie in the same storage

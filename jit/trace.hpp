@@ -90,6 +90,7 @@ struct PendingRoot {
     bool write_back = false;  // that object's memory gets the value
     tensor::Dims order = {};  // of its dims in memory
     bool spent = false;       // a backward pass has been through its history
+    uint32_t writes = 0;      // of the program to it, so far
 };
 // The object of a view that waits for its root's memory.
 struct PendingView {
@@ -136,6 +137,7 @@ struct Fragment {
         vm::Class* cls = nullptr;  // of its object
         bool spent = false;     // a backward pass inside has been through its history
         std::string grad_name;  // of its place on the tape
+        uint32_t writes = 0;    // of the program to this memory, in the fragment
     };
     std::vector<Output> outputs;
     std::vector<PendingView> views;
@@ -153,6 +155,7 @@ struct Fragment {
     std::atomic<bool> ready{false};
     std::unique_ptr<inductor::Executable> code;
     inductor::FragmentSpec spec;
+    inductor::Backend* backend = nullptr;        // that made the code, and makes that of its gradients
     std::shared_ptr<FragmentGradient> gradient;  // of results that are differentiated outside
     std::string failure;                         // why there is none
     double compile_ms = 0;
