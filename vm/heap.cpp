@@ -102,7 +102,7 @@ void* Heap::allocate_slow(size_t size) {
     size_t bucket = bucket_of(size);
     if (bucket > kBuckets) {
         count_work(size);
-        void* memory = resize_block(nullptr, 0, size);
+        void* memory = resize_block(nullptr, 0, std::max<size_t>(size, 1));  // null means none left
         if (!memory) raise_object(vm_, make_exception(vm_, vm_.classes.of(Exc::MemoryError), nullptr, 0));
         used_ += size;
         if (used_ > peak_) peak_ = used_;
@@ -134,7 +134,7 @@ void* Heap::allocate_slow(size_t size) {
 
 void Heap::deallocate_slow(void* memory, size_t size) {
     used_ -= size;
-    resize_block(memory, size, 0);
+    resize_block(memory, std::max<size_t>(size, 1), 0);
 }
 
 void* Heap::reallocate(void* memory, size_t old_size, size_t new_size) {
