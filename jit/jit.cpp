@@ -342,6 +342,9 @@ void Jit::compile(Segment& segment) {
                                           graph::print(fragment->gradient->whole().fragment.graph)));
         }
         if (!fragment->ready || !fragment->code) continue;
+        for (const inductor::LogLine& line : fragment->code->log()) {
+            say(line.channel, fmt::format("{}, line {}: {}", segment.anchor->name, fragment->line, line.text));
+        }
         for (const inductor::KernelInfo& kernel : fragment->code->kernels()) {
             say("output_code", fmt::format("{}, {}:\n{}", segment.anchor->name, kernel.name, kernel.text));
         }
