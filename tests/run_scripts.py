@@ -56,9 +56,23 @@ class Finished:
     timed_out: bool = False
 
 
+LIVE = set()  # leaders of the running process groups
+
+
+def end_all(signum, frame) -> None:
+    """Asked to stop: scripts are in groups of their own and would go on."""
+    for leader in list(LIVE):
+        try:
+            os.killpg(leader, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    os._exit(128 + signum)
+
+
 def run_process(command, stdin: bytes, env, timeout: float, cwd) -> Finished:
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                env=env, cwd=cwd, start_new_session=True)
+    LIVE.add(process.pid)
     timed_out = False
     try:
         out, err = process.communicate(stdin, timeout=timeout)
@@ -66,11 +80,13 @@ def run_process(command, stdin: bytes, env, timeout: float, cwd) -> Finished:
         timed_out = True
         os.killpg(process.pid, signal.SIGKILL)
         out, err = process.communicate()
+    LIVE.discard(process.pid)
     return Finished(process.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"), timed_out)
 
 
 def base_environment() -> dict[str, str]:
-    env = {key: value for key, value in os.environ.items() if not key.startswith(("TALC_", "PYTHON"))}
+    kept = ("TALC_CUDA", "TALC_CACHE")  # an emulated GPU, a place for compiled kernels
+    env = {key: value for key, value in os.environ.items() if key in kept or not key.startswith(("TALC_", "PYTHON"))}
     env.update(LC_ALL="C.UTF-8", NO_COLOR="1", PYTHONIOENCODING="utf-8", PYTHONHASHSEED="0")
     # A leak check costs seconds in each process: run.py makes one for all scripts together.
     env.setdefault("ASAN_OPTIONS", "exitcode=99:allocator_may_return_null=1:detect_leaks=0")
@@ -199,6 +215,7 @@ def main() -> int:
     parser.add_argument("-v", "--verbose", action="store_true")
     options = parser.parse_args()
 
+    signal.signal(signal.SIGTERM, end_all)
     talc = os.path.abspath(options.talc)
     if not options.oracle and not os.access(talc, os.X_OK):
         print(f"{talc} is missing; ./dev build makes it")

@@ -33,7 +33,8 @@ ADDRESS = re.compile(r"0x[0-9a-f]+")
 
 
 def environment(**more):
-    env = {key: value for key, value in os.environ.items() if not key.startswith("TALC_")}
+    kept = ("TALC_CUDA", "TALC_CACHE")  # an emulated GPU, a place for compiled kernels
+    env = {key: value for key, value in os.environ.items() if key in kept or not key.startswith("TALC_")}
     env.update(LC_ALL="C.UTF-8", NO_COLOR="1")
     env.update(more)
     return env
@@ -204,6 +205,8 @@ def campaign(options, backend, seeds, plant="", stop_at=0, quiet=False):
 
     def one(numbered):
         number, batch = numbered
+        if time.monotonic() - began > options.seconds:
+            return 0, 0, []
         # What gets hot by itself is compiled beside the program: natively only functions are sure to be met.
         flavour = options.flavour if options.flavour is not None else number % 2 if exact else 0
         with tempfile.TemporaryDirectory(prefix="talc-programs-") as folder:
@@ -227,7 +230,7 @@ def campaign(options, backend, seeds, plant="", stop_at=0, quiet=False):
                     print(f"seed {seed} (flavour {flavour}, {backend}) differs: {first_difference(expected, actual)}", flush=True)
             if stop_at and len(found) >= stop_at:
                 break
-            if not quiet and options.progress and (ran // size) % 20 == 0:
+            if not quiet and options.progress and size and (ran // size) % 20 == 0:
                 print(f"... {ran} programs, {len(found)} differ, {time.monotonic() - began:.0f} s", flush=True)
     return ran, found, time.monotonic() - began
 
@@ -265,11 +268,13 @@ def main():
     parser.add_argument("--batch", type=int, default=50)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--timeout", type=float, default=120.0, help="seconds for a batch")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="no batch begins later")
     parser.add_argument("--shrink", type=float, default=30.0, help="seconds for shrinking each of the first few")
     parser.add_argument("--shrunk", type=int, default=3, help="how many are shrunk")
     parser.add_argument("--progress", action="store_true")
     parser.add_argument("--planted", action="store_true", help="the deliberate miscompiles are found")
     options = parser.parse_args()
+    options.talc = os.path.abspath(options.talc)
     if options.planted:
         import planted
         return planted.check(options, campaign)
