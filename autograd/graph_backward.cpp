@@ -68,6 +68,7 @@ std::vector<std::vector<Value>> run_backward(graph::Graph& graph, std::span<cons
             node.inputs.size(),
             [&](size_t i) -> const graph::Shape& { return node.inputs[i]->shape(); },
             [&](size_t i) { return node.inputs[i]->dtype(); },
+            [&](size_t i) { return node.inputs[i]->type().device; },
             [&](size_t i) { return node.inputs[i]; },
             [&](size_t i) { return graph.output(&node, static_cast<int64_t>(i)); },
             [&](size_t i) { return bool(wanted[node.inputs[i]->id]); },

@@ -50,6 +50,7 @@ std::vector<Tensor> OpNode::backward(Context& context, std::span<const Tensor> g
         edges.size(),
         [this](size_t i) -> const tensor::Dims& { return operands_[i].shape; },
         [this](size_t i) { return operands_[i].dtype; },
+        [this](size_t i) { return operands_[i].device; },
         [this](size_t i) { return saved_operands_[i].unpack(); },
         [this](size_t i) {
             // Indices and the like stay off the tape.

@@ -286,7 +286,13 @@ void apply_into(Context& context, Op op, Tensors inputs, const tensor::Attrs& at
     rebase(context, target, node ? Edge{node, 0, {}} : Edge{});
 }
 
-void copy_into(Context& context, const Tensor& source, const Tensor& target) {
+void copy_into(Context& context, const Tensor& given, const Tensor& target) {
+    Tensor source = given;
+    if (!(source.device() == target.device()) && (source.rank() > 0 || source.device().type != tensor::DeviceType::Cpu)) {
+        tensor::Attrs attrs;
+        attrs.device = target.device();
+        source = apply(context, Op::ToDevice, std::span(&given, 1), attrs);
+    }
     refresh(context, source);
     refresh(context, target);
     check_in_place(context, target);

@@ -35,13 +35,14 @@ struct VjpCall {
     size_t operand_count;
     std::function<const Shape&(size_t)> operand_shape;
     std::function<tensor::DType(size_t)> operand_dtype;
+    std::function<tensor::Device(size_t)> operand_device;
     std::function<Value(size_t)> operand;
     std::function<Value(size_t)> result;
     std::function<bool(size_t)> wanted;  // is the gradient of operand i asked for?
     Value gradient;                      // of the first result
 };
 
-// The gradient of each operand: summed to its shape, cast to its dtype, empty where it is zero or not wanted.
+// The gradient of each operand: summed to its shape, cast to its dtype, on its device, empty where it is zero or not wanted.
 template <class E>
 std::vector<typename E::Value> run_vjp(E& emitter, const VjpCall<E>& call);
 

@@ -353,6 +353,10 @@ std::vector<typename E::Value> run_vjp(E& emitter, const VjpCall<E>& call) {
         if (!call.wanted(i)) gradient = {};
         if (!gradient) continue;
         gradient = rule.b.cast(rule.b.sum_to(gradient, call.operand_shape(i)), call.operand_dtype(i));
+        if (emitter.device(gradient) == call.operand_device(i)) continue;
+        typename E::Attrs attrs;
+        attrs.device = call.operand_device(i);
+        gradient = emitter.emit(tensor::Op::ToDevice, {gradient}, attrs);
     }
     return std::move(rule.gradients);
 }

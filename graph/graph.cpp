@@ -74,8 +74,8 @@ void normalize(Op op, std::span<const TensorType* const> inputs, const TensorTyp
     }
 }
 
-Device common_device(std::span<const TensorType* const> inputs, const Attrs& attrs) {
-    if (inputs.empty()) return attrs.device;
+Device common_device(Op op, std::span<const TensorType* const> inputs, const Attrs& attrs) {
+    if (inputs.empty() || tensor::says_device(op)) return attrs.device;
     auto free = [](const TensorType* t) { return t->shape.empty() && t->device.type == tensor::DeviceType::Cpu; };
     const TensorType* first = inputs[0];
     for (const TensorType* type : inputs) {
@@ -103,7 +103,7 @@ std::vector<TensorType> infer_types(DimEnv& env, DType default_float, Op op, std
     DimJudge judge{env};
     TensorType result;
     result.shape = tensor::infer_shape(judge, op, std::span<const Shape* const>(shapes), attrs);
-    result.device = common_device(inputs, attrs);
+    result.device = common_device(op, inputs, attrs);
     result.weak = op == Op::Number || op == Op::Size;
     tensor::DTypes dtypes =
         tensor::infer_dtypes({op, operands, attrs.dtype, attrs.value, attrs.delta, default_float});

@@ -32,6 +32,10 @@ struct FragmentSpec {
     std::vector<Write> writes;
     // Groups of inputs whose arguments may lie in one storage; all others are known to lie apart.
     std::vector<std::vector<uint32_t>> aliased;
+    // No two elements of an argument that is written lie in one place, whatever its strides.
+    bool writes_apart = false;
+    // All launches of a run may be one (mode="reduce-overhead").
+    bool replay = false;
     std::string name;  // for logs and symbols: "fragment 3 of train"
 };
 
@@ -76,5 +80,12 @@ class Backend {
 
 // Native code for the CPU through LLVM. One for the process: kernels with equal code are shared.
 Backend& cpu_backend();
+
+// Kernels for GPUs of NVIDIA through NVRTC, products by cuBLASLt. Compiling fails where there is none.
+Backend& cuda_backend();
+// Either of them, by where a fragment's tensors lie.
+Backend& native_backend();
+// The device as the tensor room uses it (tensor::Context::find_device).
+tensor::DeviceRoom cuda_device(tensor::Device device);
 
 }  // namespace talc::inductor

@@ -29,6 +29,7 @@ struct PlanBuffer {
     tensor::DType dtype = tensor::DType::Float32;
     Shape shape;
     Shape strides;
+    bool host = false;  // on the CPU, in a plan for another device
     // Steps between which a temporary lives, inclusive.
     uint32_t first_step = 0, last_step = 0;
 };

@@ -55,7 +55,7 @@ Tensor laid_out(tensor::Context& context, const Tensor& value, const tensor::Dim
         stride *= std::max<int64_t>(value.sizes()[dim], 1);
     }
     if (as_wanted || value.numel() == 0 || value.requires_grad()) return value;
-    Tensor memory = tensor::empty(context, value.sizes(), value.dtype());
+    Tensor memory = tensor::empty(context, value.sizes(), value.dtype(), value.device());
     Tensor placed(memory.impl()->storage, value.dtype(), value.sizes(), strides, 0);
     autograd::copy_into(context, value, placed);
     return placed;
@@ -91,9 +91,10 @@ void forsake(Value object) {
 }
 
 Ref promise(Vm& vm, const TensorGuard& like, bool requires_grad, vm::Class* cls) {
-    static const tensor::Ref<tensor::Storage> nothing =
-        tensor::Storage::wrap(nullptr, 0, tensor::Device{}, true, [] {});
-    Tensor tensor(nothing, like.layout->dtype, like.sizes, like.strides, 0);
+    auto nothing_on = [](tensor::Device device) { return tensor::Storage::wrap(nullptr, 0, device, true, [] {}); };
+    static const tensor::Ref<tensor::Storage> nothing = nothing_on({});
+    bool on_cpu = like.layout->device.type == tensor::DeviceType::Cpu;
+    Tensor tensor(on_cpu ? nothing : nothing_on(like.layout->device), like.layout->dtype, like.sizes, like.strides, 0);
     tensor.set_requires_grad(requires_grad);
     return vm::wrap_as(vm, tensor, cls);
 }
@@ -134,6 +135,7 @@ bool prepare_fragment(Fragment& fragment, const Options& options) {
     fragment.graph.set_outputs(std::move(outputs));
     spec.graph = &fragment.graph;
     spec.layouts = fragment.layouts;
+    spec.replay = options.mode == "reduce-overhead" || options.mode == "max-autotune";
     spec.name = "fragment";
     return options.backend == "inductor";
 }

@@ -82,7 +82,13 @@ Engine::State::State(Options given)
     vm.heap.set_stress(options.stress_collector);
     vm.verify_code = options.verify_code;
     const char* wanted = std::getenv("TALC_JIT");
-    jit = std::make_unique<jit::Jit>(vm, &inductor::cpu_backend());
+    vm.tensors.find_device = inductor::cuda_device;
+    if (const char* device = std::getenv("TALC_DEVICE"); device && *device) {
+        std::optional<tensor::Device> named = tensor::device_named(device);
+        if (named) vm.tensors.default_device = *named;
+        if (!named) stdlib::Streams::of(vm).write_err(vm, "warning: TALC_DEVICE is no device\n");
+    }
+    jit = std::make_unique<jit::Jit>(vm, &inductor::native_backend());
     if (const char* params = std::getenv("TALC_JIT_PARAMS"); params && !jit->configure(params)) {
         stdlib::Streams::of(vm).write_err(vm, "warning: TALC_JIT_PARAMS is not understood\n");
     }

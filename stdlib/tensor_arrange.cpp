@@ -2,6 +2,7 @@
 #include "stdlib/tensor_support.hpp"
 #include "tensor/factory.hpp"
 #include "tensor/observer.hpp"
+#include "tensor/transfer.hpp"
 
 namespace talc::stdlib {
 
@@ -175,6 +176,7 @@ Tensor padded_by_index(Vm& vm, const Tensor& x, int64_t dim, int64_t before, int
     std::vector<int64_t> sources;
     for (int64_t i = -before; i < size + after; ++i) sources.push_back(source_of(mode, i, size));
     Tensor index = tensor::from_values(vm.tensors, std::span<const int64_t>(sources), {static_cast<int64_t>(sources.size())});
+    index = tensor::to_device(vm.tensors, index, x.device());
     if (vm.tensors.observer) vm.tensors.observer->made(index);
     return picked(e, x, dim, index);
 }

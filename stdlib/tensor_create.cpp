@@ -5,6 +5,7 @@
 #include "tensor/factory.hpp"
 #include "tensor/observer.hpp"
 #include "tensor/philox.hpp"
+#include "tensor/transfer.hpp"
 
 namespace talc::stdlib {
 
@@ -55,24 +56,26 @@ Ref filled_like(Vm& vm, const Args& args, Scalar value, std::string_view functio
     return finish(vm, filled(vm, like.sizes(), value, options.dtype.value_or(like.dtype()), device), options);
 }
 
-Tensor random(Vm& vm, Op op, const Dims& sizes, DType dtype) {
+Tensor random(Vm& vm, Op op, const Dims& sizes, DType dtype, tensor::Device device) {
     check_sizes(sizes);
     tensor::Attrs attrs;
     attrs.sizes = sizes;
     attrs.dtype = dtype;
+    attrs.device = device;
     return autograd::apply(vm.tensors, op, random_operands(vm), attrs);
 }
 
 Ref make_random(Vm& vm, const Args& args, Op op, std::string_view function) {
     Options options(vm, args, 1, function);
     Dims sizes = sizes_of(vm, args, 0, function);
-    return finish(vm, random(vm, op, sizes, options.dtype.value_or(vm.tensors.default_float)), options);
+    return finish(vm, random(vm, op, sizes, options.dtype.value_or(vm.tensors.default_float), options.device), options);
 }
 
 Ref random_like(Vm& vm, const Args& args, Op op, std::string_view function) {
     Tensor like = tensor_arg(vm, args, 0, function);
     Options options(vm, args, 1, function);
-    return finish(vm, random(vm, op, like.sizes(), options.dtype.value_or(like.dtype())), options);
+    tensor::Device device = given(args[2]) ? options.device : like.device();
+    return finish(vm, random(vm, op, like.sizes(), options.dtype.value_or(like.dtype()), device), options);
 }
 
 Tensor range(Vm& vm, Scalar first, Scalar delta, int64_t count, DType dtype, tensor::Device device) {
@@ -93,6 +96,12 @@ Ref make_tensor(Vm& vm, const Args& args) {
         Eager e(vm);
         Tensor source = tensor_of(args[0]);
         Tensor plain = e.detach(source);
+        if (given(args[2]) && !(source.device() == options.device)) {
+            tensor::Attrs attrs;
+            attrs.device = options.device;
+            Tensor there = e.emit(Op::ToDevice, {plain}, attrs);
+            return finish(vm, options.dtype ? e.cast(there, *options.dtype) : there, options);
+        }
         Tensor copy = options.dtype && *options.dtype != plain.dtype() ? e.cast(plain, *options.dtype) : e.emit(Op::Clone, {plain});
         return finish(vm, copy, options);
     }
@@ -103,9 +112,10 @@ Ref make_tensor(Vm& vm, const Args& args) {
 Ref tensor_new(Vm& vm, const Args& args) {
     if (args.nrest == 1 && !is_integer(args.rest[0])) {
         if (is_tensor(args.rest[0])) return wrap(vm, tensor_of(args.rest[0]).detached());
-        return wrap(vm, tensor_from_data(vm, args.rest[0], vm.tensors.default_float, {}));
+        return wrap(vm, tensor_from_data(vm, args.rest[0], vm.tensors.default_float, vm.tensors.default_device));
     }
-    return wrap(vm, filled(vm, rest_ints(vm, args, "Tensor", "size", 1), Scalar(0.0), vm.tensors.default_float, {}));
+    return wrap(vm, filled(vm, rest_ints(vm, args, "Tensor", "size", 1), Scalar(0.0), vm.tensors.default_float,
+                           vm.tensors.default_device));
 }
 
 Ref parameter_new(Vm& vm, const Args& args) {
@@ -113,7 +123,7 @@ Ref parameter_new(Vm& vm, const Args& args) {
     if (given(args[1])) {
         data = tensor_arg(vm, args, 1, "Parameter", "data");
     } else {
-        data = tensor::empty(vm.tensors, {0}, vm.tensors.default_float);
+        data = tensor::empty(vm.tensors, {0}, vm.tensors.default_float, vm.tensors.default_device);
     }
     Tensor own = Eager(vm).detach(data);
     if (flag_arg(vm, args[2])) autograd::set_requires_grad(own, true);
@@ -233,15 +243,15 @@ Ref make_randn_like(Vm& vm, const Args& args) { return random_like(vm, args, Op:
 
 namespace {
 
-Tensor random_ints(Vm& vm, int64_t low, int64_t high, const Dims& sizes, DType dtype) {
+Tensor random_ints(Vm& vm, int64_t low, int64_t high, const Dims& sizes, DType dtype, tensor::Device device) {
     if (low >= high) {
         raise(vm, Exc::RuntimeError, "random_ expects 'from' to be less than 'to', but got from={} >= to={}", low, high);
     }
     Eager e(vm);
     double count = static_cast<double>(high) - static_cast<double>(low);
-    Tensor sample = random(vm, Op::Rand, sizes, DType::Float64);
+    Tensor sample = random(vm, Op::Rand, sizes, DType::Float64, device);
     if (count > 0x1p24) {  // one sample has 24 bits
-        sample = e.add(sample, e.mul(random(vm, Op::Rand, sizes, DType::Float64), Scalar(0x1p-24)));
+        sample = e.add(sample, e.mul(random(vm, Op::Rand, sizes, DType::Float64, device), Scalar(0x1p-24)));
     }
     Tensor whole = e.cast(e.emit(Op::Floor, {e.mul(sample, Scalar(count))}), DType::Int64);
     return e.cast(e.add(whole, Scalar(low)), dtype);
@@ -263,7 +273,8 @@ Ref make_randint(Vm& vm, const Args& args) {
         }
     }
     if (!given(size)) raise(vm, Exc::TypeError, "randint() missing required argument 'size'");
-    Tensor made = random_ints(vm, low, high, ints_arg(vm, size, "randint", "size", 3), options.dtype.value_or(DType::Int64));
+    Tensor made = random_ints(vm, low, high, ints_arg(vm, size, "randint", "size", 3), options.dtype.value_or(DType::Int64),
+                              options.device);
     return finish(vm, made, options);
 }
 
@@ -274,7 +285,8 @@ Ref make_randint_like(Vm& vm, const Args& args) {
         low = high;
         high = int_arg(vm, args[2], "randint_like", "high", 3);
     }
-    return wrap(vm, random_ints(vm, low, high, like.sizes(), dtype_arg(vm, args[3], "randint_like").value_or(like.dtype())));
+    return wrap(vm, random_ints(vm, low, high, like.sizes(), dtype_arg(vm, args[3], "randint_like").value_or(like.dtype()),
+                                like.device()));
 }
 
 Ref make_randperm(Vm& vm, const Args& args) {
@@ -292,6 +304,7 @@ Ref make_randperm(Vm& vm, const Args& args) {
         std::swap(items[i], items[bits % static_cast<uint64_t>(i + 1)]);
         if ((i & 4095) == 0) vm.tick(4096);
     }
+    order = tensor::to_device(vm.tensors, order, options.device);
     if (vm.tensors.observer) vm.tensors.observer->made(order);
     return finish(vm, cast_to(vm, order, options.dtype.value_or(DType::Int64)), options);
 }
@@ -299,7 +312,7 @@ Ref make_randperm(Vm& vm, const Args& args) {
 Ref make_bernoulli(Vm& vm, const Args& args) {
     Eager e(vm);
     Tensor probability = tensor_arg(vm, args, 0, "bernoulli");
-    Tensor sample = random(vm, Op::Rand, probability.sizes(), probability.dtype());
+    Tensor sample = random(vm, Op::Rand, probability.sizes(), probability.dtype(), probability.device());
     Tensor limit = given(args[1]) ? operand_arg(vm, args, 1, "bernoulli", "p") : probability;
     return wrap(vm, e.cast(e.lt(sample, limit), probability.dtype()));
 }
@@ -309,6 +322,7 @@ Ref make_normal(Vm& vm, const Args& args) {
     Eager e(vm);
     Tensor mean = operand_arg(vm, args, 0, "normal", "mean"), deviation = operand_arg(vm, args, 1, "normal", "std");
     DType dtype = vm.tensors.default_float;
+    tensor::Device device = vm.tensors.default_device;
     Dims sizes;
     if (given(args[2])) {
         sizes = ints_arg(vm, args[2], "normal", "size", 3);
@@ -320,8 +334,9 @@ Ref make_normal(Vm& vm, const Args& args) {
         }
         sizes = shape.sizes();
         dtype = shape.dtype();
+        device = shape.device();
     }
-    Tensor sample = random(vm, Op::Randn, sizes, dtype);
+    Tensor sample = random(vm, Op::Randn, sizes, dtype, device);
     return wrap(vm, e.emit(Op::Add, {e.emit(Op::Mul, {sample, deviation}), mean}));
 }
 

@@ -76,7 +76,7 @@ Ref tensor_attention(Vm& vm, const Args& args) {
     Tensor weights = e.softmax(scores, -1);
     if (lost) weights = e.zero_where(lost, weights);
     if (dropout > 0) {
-        Tensor keep = e.ge(uniform(vm, weights.sizes(), DType::Float32), Scalar(dropout));
+        Tensor keep = e.ge(uniform(vm, weights.sizes(), DType::Float32, weights.device()), Scalar(dropout));
         weights = e.mul(e.mul(weights, e.cast(keep, weights.dtype())), Scalar(1 / (1 - dropout)));
     }
     return wrap(vm, e.matmul(weights, v));

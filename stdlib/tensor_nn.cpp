@@ -151,7 +151,7 @@ Ref tensor_dropout(Vm& vm, const Args& args) {
     }
     if (!truth(vm, args[2]) || p == 0) return args[0];
     if (p == 1) return wrap(vm, e.mul(x, Scalar(0.0)));
-    Tensor keep = e.ge(uniform(vm, x.sizes(), DType::Float32), Scalar(p));
+    Tensor keep = e.ge(uniform(vm, x.sizes(), DType::Float32, x.device()), Scalar(p));
     return wrap(vm, e.mul(e.mul(x, e.cast(keep, x.dtype())), Scalar(1 / (1 - p))));
 }
 

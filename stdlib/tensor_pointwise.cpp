@@ -228,7 +228,10 @@ Ref tensor_lerp_(Vm& vm, const Args& args) {
 
 Ref tensor_where(Vm& vm, const Args& args) {
     Tensor condition = tensor_arg(vm, args, 0, "where", "condition");
-    if (!args.has(1) && !args.has(2)) return wrap_all(vm, tensor::nonzero(vm.tensors, readable(vm, condition)));
+    if (!args.has(1) && !args.has(2)) {
+        readable(vm, condition);
+        return wrap_all(vm, tensor::nonzero(vm.tensors, condition));
+    }
     Tensor yes = operand_arg(vm, args, 1, "where", "input");
     return wrap(vm, Eager(vm).where(condition, yes, operand_arg(vm, args, 2, "where", "other")));
 }
@@ -290,7 +293,7 @@ Ref tensor_uniform_(Vm& vm, const Args& args) {
     Eager e(vm);
     Tensor self = tensor_of(args[0]);
     Scalar low = number_arg(vm, args[1], "uniform_", "from", 2), high = number_arg(vm, args[2], "uniform_", "to", 3);
-    Tensor sample = e.mul(uniform(vm, self.sizes(), self.dtype()), Scalar(high.to_double() - low.to_double()));
+    Tensor sample = e.mul(uniform(vm, self.sizes(), self.dtype(), self.device()), Scalar(high.to_double() - low.to_double()));
     autograd::copy_into(vm.tensors, e.add(sample, Scalar(low.to_double())), self);
     return args[0];
 }
@@ -301,6 +304,7 @@ Ref tensor_normal_(Vm& vm, const Args& args) {
     tensor::Attrs attrs;
     attrs.sizes = self.sizes();
     attrs.dtype = self.dtype();
+    attrs.device = self.device();
     Tensor sample = autograd::apply(vm.tensors, Op::Randn, random_operands(vm), attrs);
     Tensor scaled = e.emit(Op::Mul, {sample, operand_arg(vm, args, 2, "normal_", "std")});
     autograd::copy_into(vm.tensors, e.emit(Op::Add, {scaled, operand_arg(vm, args, 1, "normal_", "mean")}), self);

@@ -9,6 +9,7 @@
 #include "tensor/factory.hpp"
 #include "tensor/observer.hpp"
 #include "tensor/philox.hpp"
+#include "tensor/transfer.hpp"
 
 namespace talc::stdlib {
 
@@ -23,8 +24,8 @@ bool less(T a, T b) {
     return a < b;
 }
 
-Tensor made_of(Vm& vm, std::span<const int64_t> values, const Dims& sizes) {
-    Tensor made = tensor::from_values(vm.tensors, values, sizes);
+Tensor made_of(Vm& vm, std::span<const int64_t> values, const Dims& sizes, tensor::Device device) {
+    Tensor made = tensor::to_device(vm.tensors, tensor::from_values(vm.tensors, values, sizes), device);
     if (vm.tensors.observer) vm.tensors.observer->made(made);
     return made;
 }
@@ -58,7 +59,7 @@ Tensor order_of(Vm& vm, const Tensor& given_x, int64_t dim, bool descending, int
     } else {
         order_rows(vm, tensor::to_ints(x), outer, size, inner, descending, taken, indices);
     }
-    return made_of(vm, indices, sizes);
+    return made_of(vm, indices, sizes, given_x.device());
 }
 
 Tensor gathered(Vm& vm, const Tensor& x, int64_t dim, const Tensor& index) {
@@ -117,25 +118,25 @@ Ref distinct(Vm& vm, const Tensor& x, const std::vector<T>& values, bool inverse
     Eager e(vm);
     auto count = static_cast<int64_t>(firsts.size());
     Tensor flat = e.reshape(e.detach(x), {x.numel()});
-    std::vector<Tensor> results = {gathered(vm, flat, 0, made_of(vm, firsts, {count}))};
-    if (inverse) results.push_back(made_of(vm, places, x.sizes()));
-    if (counts) results.push_back(made_of(vm, sizes, {count}));
+    std::vector<Tensor> results = {gathered(vm, flat, 0, made_of(vm, firsts, {count}, x.device()))};
+    if (inverse) results.push_back(made_of(vm, places, x.sizes(), x.device()));
+    if (counts) results.push_back(made_of(vm, sizes, {count}, x.device()));
     return results.size() == 1 ? wrap(vm, results[0]) : wrap_all(vm, results);
 }
 
 }  // namespace
 
 Ref tensor_unique(Vm& vm, const Args& args) {
-    Tensor x = readable(vm, tensor_arg(vm, args, 0, "unique"));
+    Tensor x = tensor_arg(vm, args, 0, "unique"), values = readable(vm, x);
     if (given(args[4])) raise(vm, Exc::NotImplementedError, "unique: dim");
     bool inverse = truth(vm, args[2]), counts = truth(vm, args[3]);
-    if (tensor::is_float(x.dtype())) return distinct(vm, x, tensor::to_doubles(x), inverse, counts);
-    return distinct(vm, x, tensor::to_ints(x), inverse, counts);
+    if (tensor::is_float(x.dtype())) return distinct(vm, x, tensor::to_doubles(values), inverse, counts);
+    return distinct(vm, x, tensor::to_ints(values), inverse, counts);
 }
 
 // Numbers of rows by their weights.
 Ref tensor_multinomial(Vm& vm, const Args& args) {
-    Tensor x = readable(vm, tensor_arg(vm, args, 0, "multinomial"));
+    Tensor given_x = tensor_arg(vm, args, 0, "multinomial"), x = readable(vm, given_x);
     int64_t samples = int_arg(vm, args[1], "multinomial", "num_samples", 2);
     bool replace = truth(vm, args[2]);
     if (x.rank() < 1 || x.rank() > 2) raise(vm, Exc::RuntimeError, "prob_dist must be 1 or 2 dim");
@@ -177,7 +178,7 @@ Ref tensor_multinomial(Vm& vm, const Args& args) {
             vm.tick(static_cast<uint64_t>(columns) / 8 + 1);
         }
     }
-    return wrap(vm, made_of(vm, chosen, x.rank() == 2 ? Dims{rows, samples} : Dims{samples}));
+    return wrap(vm, made_of(vm, chosen, x.rank() == 2 ? Dims{rows, samples} : Dims{samples}, given_x.device()));
 }
 
 }  // namespace talc::stdlib

@@ -142,10 +142,11 @@ Tensor filled(Vm& vm, const Dims& sizes, Scalar value, DType dtype, tensor::Devi
     return Eager(vm).full(sizes, value, dtype, device);
 }
 
-Tensor uniform(Vm& vm, const Dims& sizes, DType dtype) {
+Tensor uniform(Vm& vm, const Dims& sizes, DType dtype, tensor::Device device) {
     tensor::Attrs attrs;
     attrs.sizes = sizes;
     attrs.dtype = dtype;
+    attrs.device = device;
     return autograd::apply(vm.tensors, Op::Rand, random_operands(vm), attrs);
 }
 

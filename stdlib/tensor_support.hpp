@@ -62,7 +62,7 @@ Ref wrap_all(Vm& vm, const std::vector<Tensor>& tensors);                // a tu
 
 // A tensor of a shape and value, as an operator.
 Tensor filled(Vm& vm, const Dims& sizes, Scalar value, DType dtype, tensor::Device device);
-Tensor uniform(Vm& vm, const Dims& sizes, DType dtype);
+Tensor uniform(Vm& vm, const Dims& sizes, DType dtype, tensor::Device device);
 Tensor cast_to(Vm& vm, const Tensor& tensor, DType dtype);               // itself when it is of that dtype
 
 }  // namespace talc::stdlib

@@ -118,10 +118,13 @@ Ref tensor_isclose(Vm& vm, const Args& args) {
 }
 
 Ref tensor_nonzero(Vm& vm, const Args& args) {
-    Tensor x = readable(vm, tensor_arg(vm, args, 0, "nonzero"));
-    std::vector<Tensor> coordinates = tensor::nonzero(vm.tensors, x);
+    Tensor given_x = tensor_arg(vm, args, 0, "nonzero");
+    Tensor x = readable(vm, given_x);
+    std::vector<Tensor> coordinates = tensor::nonzero(vm.tensors, given_x);
     if (flag_arg(vm, args[1])) return wrap_all(vm, coordinates);
-    if (coordinates.empty()) return wrap(vm, tensor::empty(vm.tensors, {tensor::item(x).to_double() != 0, 0}, DType::Int64));
+    if (coordinates.empty()) {
+        return wrap(vm, tensor::empty(vm.tensors, {tensor::item(x).to_double() != 0, 0}, DType::Int64, given_x.device()));
+    }
     tensor::Attrs attrs;
     attrs.dim = 1;
     return wrap(vm, Eager(vm).emit(Op::Stack, coordinates, attrs));
@@ -144,9 +147,11 @@ Ref tensor_masked_select(Vm& vm, const Args& args) {
 
 namespace {
 
-Tensor moved(Vm&, const Tensor& x, tensor::Device device) {
+Tensor moved(Vm& vm, const Tensor& x, tensor::Device device) {
     if (x.device() == device) return x;
-    tensor::fail("there is no device {} here", to_string(device));
+    tensor::Attrs attrs;
+    attrs.device = device;
+    return Eager(vm).emit(Op::ToDevice, {x}, attrs);
 }
 
 Ref converted(Vm& vm, Value self, std::optional<DType> dtype, std::optional<tensor::Device> device, bool copy) {

@@ -1,6 +1,5 @@
 #pragma once
 // What an engine's tensor code depends on besides its operands: defaults, modes, memory, random stream.
-#include <array>
 #include <functional>
 #include <memory>
 
@@ -9,7 +8,16 @@
 
 namespace talc::tensor {
 
+class DeviceOps;
 class Observer;
+
+// What a device offers: its memory, and how operators run on it (null on the CPU).
+struct DeviceRoom {
+    DeviceMemory* memory = nullptr;
+    DeviceOps* ops = nullptr;
+};
+// Gives a device other than the CPU, or fails with what was looked for.
+using FindDevice = DeviceRoom (*)(Device device);
 
 // The random stream: a key, and the number of random operators that have run.
 struct Generator {
@@ -34,10 +42,11 @@ struct Context {
     std::shared_ptr<MemoryMeter> meter;  // null: unlimited
     ParallelFor parallel_for;            // empty: everything on the calling thread
     Observer* observer = nullptr;        // null: nobody looks (observer.hpp)
-    std::array<DeviceMemory*, 2> memories = {&cpu_memory(), nullptr};  // by DeviceType
+    FindDevice find_device = nullptr;    // null: there is the CPU alone
 
-    // Fails when there is no such device.
-    DeviceMemory& memory(Device device) const;
+    // Fail when there is no such device.
+    DeviceRoom room(Device device) const;
+    DeviceMemory& memory(Device device) const { return *room(device).memory; }
 };
 
 }  // namespace talc::tensor

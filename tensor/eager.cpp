@@ -6,6 +6,8 @@
 #include "tensor/factory.hpp"
 #include "tensor/kernels.hpp"
 #include "tensor/shape_rules.hpp"
+#include "tensor/transfer.hpp"
+#include "tensor/views.hpp"
 
 namespace talc::tensor {
 
@@ -21,8 +23,8 @@ constexpr std::array<Kernel, 9> kKernels = {kernel_leaf,  kernel_create,      ke
 static_assert(static_cast<size_t>(Kind::Write) + 1 == kKernels.size());
 
 // All on one device; a 0-dim CPU tensor may join any.
-Device common_device(Tensors inputs, const Attrs& attrs) {
-    if (inputs.empty()) return attrs.device;
+Device common_device(Op op, Tensors inputs, const Attrs& attrs) {
+    if (inputs.empty() || says_device(op)) return attrs.device;
     const Tensor* first = &inputs[0];
     for (const Tensor& input : inputs) {
         if (first->rank() == 0 && first->device().type == DeviceType::Cpu) first = &input;
@@ -57,7 +59,7 @@ Inferred infer(const Context& context, Op op, Tensors inputs, const Attrs& attrs
     }
     Inferred inferred;
     PlainJudge judge;
-    inferred.device = common_device(inputs, attrs);
+    inferred.device = common_device(op, inputs, attrs);
     inferred.shape = infer_shape(judge, op, std::span<const Dims* const>(shapes.data(), shapes.size()), attrs);
     inferred.dtypes = infer_dtypes(type_query(context, op, types.first(inputs.size()), attrs));
     return inferred;
@@ -65,8 +67,14 @@ Inferred infer(const Context& context, Op op, Tensors inputs, const Attrs& attrs
 
 void run(Context& context, Op op, Tensors inputs, const Attrs& attrs, std::span<Tensor> results) {
     Inferred inferred = infer(context, op, inputs, attrs);
-    if (inferred.device.type != DeviceType::Cpu) {
-        fail(ErrorKind::NotImplemented, "{} has no kernel on {}", name_of(op), to_string(inferred.device));
+    Kind kind = info(op).kind;
+    if (op == Op::ToDevice) {
+        bool there = inputs[0].device() == attrs.device;
+        results[0] = there ? contiguous_copy(context, inputs[0]) : to_device(context, inputs[0], attrs.device);
+        return;
+    }
+    if (inferred.device.type != DeviceType::Cpu && kind != Kind::View && kind != Kind::Write && kind != Kind::Leaf) {
+        return context.room(inferred.device).ops->run(context, op, inputs, attrs, inferred, results);
     }
     kKernels[static_cast<size_t>(info(op).kind)](context, op, inputs, attrs, inferred, results);
 }
@@ -100,7 +108,10 @@ void run_into(Context& context, Op op, Tensors inputs, const Attrs& attrs, const
     for (const Tensor& input : inputs) {
         direct = direct && (!input.shares_storage(target) || same_elements(input, target));
     }
-    if (direct) {
+    DeviceOps* ops = context.room(target.device()).ops;
+    if (direct && ops) {
+        if (target.numel() != 0) ops->pointwise_into(context, op, inputs, attrs, inferred, target);
+    } else if (direct) {
         pointwise_into(context, op, inputs, attrs, inferred, target);
     } else {
         copy_elements(context, run(context, op, inputs, attrs), target);

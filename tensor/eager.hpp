@@ -18,6 +18,22 @@ struct Inferred {
 // Checks operands, devices, dtypes and shapes by the operator's rules.
 Inferred infer(const Context& context, Op op, Tensors inputs, const Attrs& attrs);
 
+// How operators run on a device other than the CPU. Views and writes are done by the caller, on metadata and through
+// copy_elements. Thread-safe, and as long-lived as the process.
+class DeviceOps {
+  public:
+    virtual ~DeviceOps() = default;
+    // Operands and attributes have passed the rules; 0-dim operands may lie on the CPU.
+    virtual void run(Context& context, Op op, Tensors inputs, const Attrs& attrs, const Inferred& inferred,
+                     std::span<Tensor> results) = 0;
+    // A pointwise operator into elements that exist already; `target` has the inferred shape, any dtype and strides
+    // without overlap, and does not partly overlap an operand.
+    virtual void pointwise_into(Context& context, Op op, Tensors inputs, const Attrs& attrs, const Inferred& inferred,
+                                const Tensor& target) = 0;
+    // Every element of `from` (broadcast, cast) to `to`, which lies on the device, as `from` does unless it is 0-dim.
+    virtual void copy_elements(Context& context, const Tensor& from, const Tensor& to) = 0;
+};
+
 // Runs any operator of the table but leaves. `results` holds one tensor for each output.
 void run(Context& context, Op op, Tensors inputs, const Attrs& attrs, std::span<Tensor> results);
 // The same for operators with one output.

@@ -135,6 +135,7 @@ TypeQuery type_query(const Context& context, Op op, std::span<const OperandType>
 
 void copy_elements(Context& context, const Tensor& from, const Tensor& to) {
     if (to.numel() == 0) return;
+    if (to.device().type != DeviceType::Cpu) return context.room(to.device()).ops->copy_elements(context, from, to);
     LoopNest<2> nest(to.sizes(), {to.strides(), broadcast_strides(from, to.sizes())});
     const char* from_data = from.data_as<char>();
     char* to_data = to.data_as<char>();

@@ -4,6 +4,7 @@
 
 #include "tensor/convert.hpp"
 #include "tensor/error.hpp"
+#include "tensor/transfer.hpp"
 
 namespace talc::tensor {
 
@@ -37,6 +38,11 @@ void store(Scalar value, DType dtype, void* to) {
 Scalar load(const Tensor& tensor, int64_t element_offset) {
     const char* at = static_cast<const char*>(tensor.storage().data()) +
                      (tensor.offset() + element_offset) * static_cast<int64_t>(size_of(tensor.dtype()));
+    char fetched[8];
+    if (tensor.device().type != DeviceType::Cpu) {
+        tensor.storage().memory()->copy_to_host(fetched, at, size_of(tensor.dtype()));
+        at = fetched;
+    }
     if (is_float(tensor.dtype())) {
         double value;
         convert_row(tensor.dtype(), at, 0, DType::Float64, &value, 1, 1);
@@ -57,7 +63,8 @@ int64_t offset_of(const Tensor& tensor, int64_t logical) {
 }
 
 template <class T>
-std::vector<T> all_values(const Tensor& tensor) {
+std::vector<T> all_values(const Tensor& given) {
+    Tensor tensor = on_host(given);
     std::vector<T> values(static_cast<size_t>(tensor.numel()));
     for (int64_t i = 0; i < tensor.numel(); ++i) {
         Scalar value = load(tensor, offset_of(tensor, i));
@@ -121,7 +128,8 @@ Scalar item(const Tensor& tensor) {
 std::vector<double> to_doubles(const Tensor& tensor) { return all_values<double>(tensor); }
 std::vector<int64_t> to_ints(const Tensor& tensor) { return all_values<int64_t>(tensor); }
 
-std::vector<Tensor> nonzero(Context& context, const Tensor& tensor) {
+std::vector<Tensor> nonzero(Context& context, const Tensor& given) {
+    Tensor tensor = on_host(given);
     std::vector<std::vector<int64_t>> found(static_cast<size_t>(tensor.rank()));
     int64_t count = 0;
     for (int64_t i = 0; i < tensor.numel(); ++i) {
@@ -134,12 +142,15 @@ std::vector<Tensor> nonzero(Context& context, const Tensor& tensor) {
         }
     }
     std::vector<Tensor> coordinates;
-    for (const auto& values : found) coordinates.push_back(from_values(context, values, {count}));
+    for (const auto& values : found) {
+        coordinates.push_back(to_device(context, from_values(context, values, {count}), given.device()));
+    }
     return coordinates;
 }
 
-bool equal(const Tensor& a, const Tensor& b) {
-    if (!(a.sizes() == b.sizes())) return false;
+bool equal(const Tensor& given_a, const Tensor& given_b) {
+    if (!(given_a.sizes() == given_b.sizes())) return false;
+    Tensor a = on_host(given_a), b = on_host(given_b);
     for (int64_t i = 0; i < a.numel(); ++i) {
         Scalar x = element_at(a, i), y = element_at(b, i);
         bool same = x.category != Category::Float && y.category != Category::Float ? x.i == y.i
@@ -149,8 +160,9 @@ bool equal(const Tensor& a, const Tensor& b) {
     return true;
 }
 
-bool allclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan) {
-    if (!(a.sizes() == b.sizes())) return false;
+bool allclose(const Tensor& given_a, const Tensor& given_b, double rtol, double atol, bool equal_nan) {
+    if (!(given_a.sizes() == given_b.sizes())) return false;
+    Tensor a = on_host(given_a), b = on_host(given_b);
     for (int64_t i = 0; i < a.numel(); ++i) {
         double x = element_at(a, i).to_double(), y = element_at(b, i).to_double();
         if (x == y) continue;

@@ -75,6 +75,9 @@ const OpInfo& info(Op op);
 inline std::string_view name_of(Op op) { return info(op).name; }
 std::optional<Op> op_named(std::string_view name);
 
+// Where its result lies is an attribute, whatever the operands' devices.
+inline bool says_device(Op op) { return op == Op::ToDevice || info(op).kind == Kind::Random; }
+
 // Its elements may be computed inside another kernel's loop.
 inline bool is_fusable(Op op) {
     Kind kind = info(op).kind;

@@ -392,6 +392,7 @@ void index(const Call& call) {
             });
             return;
         }
+        case Op::ToDevice: out = copied(call, x); return;
         default: fail("{}: no reference", name_of(call.op));
     }
 }

@@ -48,10 +48,10 @@ Storage::~Storage() {
     if (release_) release_();
 }
 
-DeviceMemory& Context::memory(Device device) const {
-    DeviceMemory* found = memories[static_cast<size_t>(device.type)];
-    if (!found) fail("there is no device {} here", to_string(device));
-    return *found;
+DeviceRoom Context::room(Device device) const {
+    if (device.type == DeviceType::Cpu) return {&cpu_memory(), nullptr};
+    if (!find_device) fail("there is no device {} here", to_string(device));
+    return find_device(device);
 }
 
 }  // namespace talc::tensor

@@ -25,6 +25,8 @@ class Storage final : public Counted {
     size_t bytes() const { return bytes_; }
     Device device() const { return device_; }
     bool read_only() const { return read_only_; }
+    // Where it was allocated; null for memory of others and for what lies inside.
+    DeviceMemory* memory() const { return memory_; }
 
     uint32_t version() const { return version_.load(std::memory_order_relaxed); }
     void bump_version() { version_.fetch_add(1, std::memory_order_relaxed); }

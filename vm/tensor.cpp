@@ -8,6 +8,7 @@
 #include "autograd/tape.hpp"
 #include "tensor/observer.hpp"
 #include "tensor/print.hpp"
+#include "tensor/transfer.hpp"
 #include "vm/containers.hpp"
 #include "vm/vm.hpp"
 
@@ -77,10 +78,7 @@ Tensor operand_of(Vm& vm, Value v, size_t argument) {
 
 Tensor readable(Vm& vm, const Tensor& tensor) {
     if (vm.tensors.observer) vm.tensors.observer->reading(tensor);
-    if (tensor.device().type != tensor::DeviceType::Cpu) {
-        tensor::fail(tensor::ErrorKind::NotImplemented, "tensors on {} cannot be read", to_string(tensor.device()));
-    }
-    return tensor;
+    return tensor::on_host(tensor);
 }
 
 Scalar tensor_item(Vm& vm, const Tensor& tensor) {

@@ -4,6 +4,7 @@
 #include "autograd/tape.hpp"
 #include "tensor/factory.hpp"
 #include "tensor/observer.hpp"
+#include "tensor/transfer.hpp"
 #include "vm/tensor.hpp"
 #include "vm/vm.hpp"
 
@@ -33,19 +34,16 @@ class Reader {
         if (from_tensors_) inferred = *from_tensors_;
         if (values_.empty()) inferred = vm_.tensors.default_float;
         DType dtype = wanted.value_or(inferred);
-        if (device.type != tensor::DeviceType::Cpu) {
-            tensor::fail(tensor::ErrorKind::NotImplemented, "there is no device {} here", to_string(device));
-        }
         if (floats_) {
             std::vector<double> numbers;
             numbers.reserve(values_.size());
             for (const Scalar& value : values_) numbers.push_back(value.to_double());
-            return tensor::from_values(vm_.tensors, numbers, sizes_, dtype);
+            return tensor::to_device(vm_.tensors, tensor::from_values(vm_.tensors, numbers, sizes_, dtype), device);
         }
         std::vector<int64_t> numbers;
         numbers.reserve(values_.size());
         for (const Scalar& value : values_) numbers.push_back(value.i);
-        return tensor::from_values(vm_.tensors, numbers, sizes_, dtype);
+        return tensor::to_device(vm_.tensors, tensor::from_values(vm_.tensors, numbers, sizes_, dtype), device);
     }
 
   private:

@@ -1,26 +1,10 @@
 #pragma once
 // Matrix products between steps: operands with any strides, transposed ones too, and any batch dimensions.
+#include "inductor/matmul_shape.hpp"
 #include "tensor/context.hpp"
 #include "tensor/dtype.hpp"
-#include "tensor/inline_vec.hpp"
 
 namespace talc::inductor::cpu {
-
-// Sizes and strides (in elements) of one product, found once for each set of sizes.
-struct MatmulShape {
-    int64_t m, n, k;
-    struct Operand {
-        int64_t row_stride, column_stride;
-        tensor::Dims batch_strides;
-    };
-    Operand a, b, c;
-    tensor::Dims batch;
-    bool swapped = false;  // a is the right operand: c is made transposed
-};
-struct OperandLayout {
-    tensor::Dims sizes, strides;
-};
-MatmulShape matmul_shape(const OperandLayout& a, const OperandLayout& b, const OperandLayout& c);
 
 // float32, float64 and int64 only.
 bool has_matmul(tensor::DType dtype);

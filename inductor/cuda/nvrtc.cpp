@@ -1,12 +1,8 @@
 #include "inductor/cuda/nvrtc.hpp"
 
-#include <dlfcn.h>
+#include <iterator>
 
-#include <algorithm>
-#include <filesystem>
-#include <memory>
-#include <type_traits>
-
+#include "inductor/cuda/library.hpp"
 #include "tensor/error.hpp"
 
 namespace talc::inductor::cuda {
@@ -27,66 +23,38 @@ struct Functions {
     Status (*cubin)(Program, char*);
     Status (*destroy)(Program*);
     const char* (*message)(Status);
+    Status (*version)(int*, int*);
 };
-
-bool Nvrtc::load(const std::string& path) {
-    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (!library) return false;
-    auto functions = std::make_unique<Functions>();
-    bool whole = true;
-    auto find = [&](auto& function, const char* name) {
-        function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
-        whole = whole && function;
-    };
-    find(functions->create, "nvrtcCreateProgram");
-    find(functions->compile, "nvrtcCompileProgram");
-    find(functions->log_size, "nvrtcGetProgramLogSize");
-    find(functions->log, "nvrtcGetProgramLog");
-    find(functions->cubin_size, "nvrtcGetCUBINSize");
-    find(functions->cubin, "nvrtcGetCUBIN");
-    find(functions->destroy, "nvrtcDestroyProgram");
-    find(functions->message, "nvrtcGetErrorString");
-    if (!whole) {
-        dlclose(library);
-        return false;
-    }
-    functions_ = functions.release();  // lives as long as the process, as the library does
-    path_ = path;
-    return true;
-}
 
 const Nvrtc* Nvrtc::find(std::string* looked_for) {
     struct Search {
-        Nvrtc found;
-        bool there = false;
-        std::string places;
+        Nvrtc nvrtc;
+        Library library{"nvrtc", {"13", "12"}};
+        bool whole = false;
     };
     static const Search* search = [] {
-        auto* s = new Search;
-        std::vector<std::string> paths = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
-        std::error_code ignored;
-        std::vector<std::string> folders;
-        for (const auto& entry : std::filesystem::directory_iterator("/usr/local", ignored)) {
-            if (entry.path().filename().string().rfind("cuda", 0) == 0) folders.push_back(entry.path());
-        }
-        std::sort(folders.rbegin(), folders.rend());  // the newest first
-        for (const std::string& folder : folders) {
-            for (const char* inside : {"/lib64/libnvrtc.so", "/lib/libnvrtc.so"}) paths.push_back(folder + inside);
-        }
-        for (const std::string& path : paths) {
-            s->places += (s->places.empty() ? "" : ", ") + path;
-            if (s->found.load(path)) {
-                s->there = true;
-                break;
-            }
-        }
+        auto* s = new Search;  // lives as long as the process, as the library does
+        if (!s->library.loaded()) return s;
+        auto* f = new Functions;
+        const Library& library = s->library;
+        s->whole = library.find(f->create, "nvrtcCreateProgram") && library.find(f->compile, "nvrtcCompileProgram") &&
+                   library.find(f->log_size, "nvrtcGetProgramLogSize") && library.find(f->log, "nvrtcGetProgramLog") &&
+                   library.find(f->cubin_size, "nvrtcGetCUBINSize") && library.find(f->cubin, "nvrtcGetCUBIN") &&
+                   library.find(f->destroy, "nvrtcDestroyProgram") && library.find(f->message, "nvrtcGetErrorString") &&
+                   library.find(f->version, "nvrtcVersion");
+        if (!s->whole) return s;
+        int major = 0, minor = 0;
+        f->version(&major, &minor);
+        s->nvrtc.version_ = std::to_string(major) + "." + std::to_string(minor);
+        s->nvrtc.path_ = library.path();
+        s->nvrtc.functions_ = f;
         return s;
     }();
-    if (looked_for) *looked_for = search->places;
-    return search->there ? &search->found : nullptr;
+    if (looked_for) *looked_for = search->library.places();
+    return search->whole ? &search->nvrtc : nullptr;
 }
 
-std::vector<char> Nvrtc::compile(const std::string& source, const std::string& architecture) const {
+std::string Nvrtc::compile(const std::string& source, const std::string& architecture) const {
     const Functions& nvrtc = *functions_;
     auto check = [&](Status status, const char* doing) {
         if (status != 0) tensor::fail("NVRTC, {}: {}", doing, nvrtc.message(status));
@@ -111,7 +79,7 @@ std::vector<char> Nvrtc::compile(const std::string& source, const std::string& a
     }
     size_t size = 0;
     check(nvrtc.cubin_size(program, &size), "handing out code");
-    std::vector<char> cubin(size);
+    std::string cubin(size, '\0');
     check(nvrtc.cubin(program, cubin.data()), "handing out code");
     return cubin;
 }

@@ -1,7 +1,6 @@
 #pragma once
 // NVRTC, the run-time compiler of CUDA, loaded when it is first wanted: the same binary runs where it is not installed.
 #include <string>
-#include <vector>
 
 namespace talc::inductor::cuda {
 
@@ -11,14 +10,14 @@ class Nvrtc {
     static const Nvrtc* find(std::string* looked_for = nullptr);
 
     // A cubin for an architecture ("sm_90"). Fails with a tensor::Error that carries the compiler's messages.
-    std::vector<char> compile(const std::string& program, const std::string& architecture) const;
+    std::string compile(const std::string& program, const std::string& architecture) const;
     const std::string& path() const { return path_; }
+    const std::string& version() const { return version_; }  // "13.0"
 
   private:
     Nvrtc() = default;
-    bool load(const std::string& path);
 
-    std::string path_;
+    std::string path_, version_;
     struct Functions* functions_ = nullptr;
 };
 

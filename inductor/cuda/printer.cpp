@@ -24,22 +24,32 @@ constexpr int64_t kWarpRow = 1024;  // rows up to this length are folded by one 
 
 class Printer {
   public:
-    Printer(const Kernel& kernel, const std::string& name, Launch& launch)
-        : kernel_(kernel), places_(place(kernel)), phases_(phase_count(kernel, places_)), launch_(launch) {
+    Printer(const Kernel& kernel, const std::string& name, Launch& launch, const std::vector<bool>& by_value)
+        : kernel_(kernel), places_(place(kernel)), phases_(phase_count(kernel, places_)), launch_(launch),
+          by_value_(by_value) {
+        by_value_.resize(kernel.buffers.size(), false);
         launch_.name = name;
         launch_.points = loops::product(kernel_.parallel);
     }
 
     std::string run() {
+        for (size_t b = 0; b < kernel_.buffers.size(); ++b) {
+            if (by_value_[b]) line("const {0}* b{1} = &s{1};", memory_type_of(kernel_.buffers[b].dtype), b);
+        }
         if (kernel_.folded.empty()) {
             points();
         } else {
             choose_fold();
+            choose_split();
             folds();
         }
         std::string head = fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}(",
                                        launch_.threads_x * launch_.threads_y, launch_.name);
         for (size_t b = 0; b < kernel_.buffers.size(); ++b) {
+            if (by_value_[b]) {
+                head += fmt::format("const {} s{}, ", memory_type_of(kernel_.buffers[b].dtype), b);
+                continue;
+            }
             bool loaded = false;
             for (const Value& value : kernel_.values) loaded = loaded || (value.kind == Value::Load && value.buffer == b);
             bool stored = kernel_.buffers[b].stored;
@@ -47,7 +57,8 @@ class Printer {
                                 loaded && stored ? "" : " __restrict__", b);
         }
         for (size_t n = 0; n < kernel_.params.size(); ++n) head += fmt::format("const i64 n{}, ", n);
-        return head + "Error* error) {\n" + text_ + "}\n";
+        head += launch_.folds ? "Error* error, i64* scratch, unsigned* tickets) {\n" : "Error* error) {\n";
+        return head + text_ + "}\n";
     }
 
   private:
@@ -272,6 +283,24 @@ class Printer {
         }
     }
 
+    // A fold of one pass whose result alone is stored: several blocks may share a row, and the last one to be done joins
+    // what they have found.
+    void choose_split() {
+        if (fold_ == Fold::Warp || phases_ != 1) return;
+        for (const loops::Store& store : kernel_.stores) {
+            if (stored_inside(store)) return;
+        }
+        for (size_t i = 0; i < kernel_.values.size(); ++i) {
+            if (kernel_.values[i].kind == Value::Fold && places_[i].used) ++launch_.folds;
+            if (places_[i].used && places_[i].folded && places_[i].phase > 0) {
+                launch_.folds = 0;
+                return;
+            }
+        }
+        launch_.length = loops::product(kernel_.folded);
+        launch_.least_length = fold_ == Fold::Block ? 2048 : 64;
+    }
+
     bool stored_inside(const loops::Store& store) const {
         std::vector<uint32_t> symbols;
         collect_symbols(store.index, symbols);
@@ -334,20 +363,22 @@ class Printer {
         line("const i64 length = {};", index_text(loops::product(kernel_.folded)));
         switch (fold_) {
             case Fold::Warp:
-                line("const i64 first = threadIdx.x % 32, step = 32;");
+                line("const i64 first = threadIdx.x % 32, step = 32, last = length;");
                 open("for (i64 t = blockIdx.x * 8ll + threadIdx.x / 32; t < total; t += gridDim.x * 8ll) {{");
                 break;
             case Fold::Block:
-                line("const i64 first = threadIdx.x, step = blockDim.x;");
+                slice();
+                line("const i64 first = begin + threadIdx.x, step = blockDim.x;");
                 open("for (i64 t = blockIdx.x; t < total; t += gridDim.x) {{");
                 break;
             case Fold::Columns:
                 // All threads of a block come to the barriers, those past the end too; they fold nothing.
+                slice();
                 line("const i64 step = blockDim.y;");
                 open("for (i64 base = blockIdx.x * 32ll; base < total; base += gridDim.x * 32ll) {{");
                 line("const bool live = base + threadIdx.x < total;");
                 line("const i64 t = live ? base + threadIdx.x : base;");
-                line("const i64 first = live ? threadIdx.y : length;");
+                line("const i64 first = live ? begin + threadIdx.y : last;");
                 break;
         }
         if (!kernel_.parallel.empty()) coordinates("t");
@@ -369,6 +400,48 @@ class Printer {
             }
             close();
         }
+        close();
+    }
+
+    // The part of a row that is this block's.
+    void slice() {
+        if (launch_.folds == 0) {
+            line("const i64 begin = 0, last = length;");
+            return;
+        }
+        line("const i64 part = (length + gridDim.y - 1) / gridDim.y;");
+        line("const i64 begin = blockIdx.y * part < length ? blockIdx.y * part : length;");
+        line("const i64 last = begin + part < length ? begin + part : length;");
+    }
+
+    std::string block_call(const Value& fold, const std::string& text) const {
+        switch (fold_) {
+            case Fold::Warp: return fmt::format("warp_fold<{}>({})", joiner(fold.op), text);
+            case Fold::Block: return fmt::format("block_fold<{}, {}>({}, {})", joiner(fold.op), joined_type(fold), text, start_of(fold));
+            default: return fmt::format("column_fold<{}>({})", joiner(fold.op), text);
+        }
+    }
+
+    // After the block's own folds, which are in w0, w1, ...: those of all blocks of the row.
+    void join_blocks(const std::vector<ValueId>& folds) {
+        bool columns = fold_ == Fold::Columns;
+        open("if (gridDim.y > 1) {{");
+        for (size_t i = 0; i < folds.size(); ++i) {
+            line("i64* p{} = scratch + 2 * (({}ll * total + t) * gridDim.y);", folds[i], i);
+        }
+        open("if ({}) {{", columns ? "live && threadIdx.y == 0" : "threadIdx.x == 0");
+        for (ValueId id : folds) line("to_scratch(p{0} + 2 * blockIdx.y, w{0});", id);
+        close();
+        line("if (!is_last(tickets + {})) continue;", columns ? "base / 32" : "t");
+        for (ValueId id : folds) line("w{} = {};", id, start_of(kernel_.values[id]));
+        open(columns ? "for (unsigned y = threadIdx.y; y < gridDim.y; y += blockDim.y) {{"
+                     : "for (unsigned y = threadIdx.x; y < gridDim.y; y += blockDim.x) {{");
+        for (ValueId id : folds) {
+            const Value& fold = kernel_.values[id];
+            line("w{0} = {1}::join(w{0}, from_scratch<{2}>(p{0} + 2 * y));", id, joiner(fold.op), joined_type(fold));
+        }
+        close();
+        for (ValueId id : folds) line("w{0} = {1};", id, block_call(kernel_.values[id], fmt::format("w{}", id)));
         close();
     }
 
@@ -413,7 +486,7 @@ class Printer {
             }
         }
         if (chunks) line("int since = 0;");
-        open("for (i64 r = first; r < length; r += step) {{");
+        open("for (i64 r = first; r < last; r += step) {{");
         std::string rest = "r";
         for (size_t d = kernel_.folded.size(); d-- > 0;) {
             if (d == 0) {
@@ -453,13 +526,13 @@ class Printer {
         close();
         for (ValueId id : folds) {
             const Value& fold = kernel_.values[id];
-            std::string sum = collects(fold) ? fmt::format("(w{0} + static_cast<double>(c{0}))", id) : fmt::format("w{}", id);
-            std::string call;
-            switch (fold_) {
-                case Fold::Warp: call = fmt::format("warp_fold<{}>({})", joiner(fold.op), sum); break;
-                case Fold::Block: call = fmt::format("block_fold<{}, {}>({}, {})", joiner(fold.op), joined_type(fold), sum, start_of(fold)); break;
-                case Fold::Columns: call = fmt::format("column_fold<{}>({})", joiner(fold.op), sum); break;
-            }
+            std::string sum = collects(fold) ? fmt::format("w{0} + static_cast<double>(c{0})", id) : fmt::format("w{}", id);
+            line("w{} = {};", id, block_call(fold, sum));
+        }
+        if (launch_.folds > 0) join_blocks(folds);
+        for (ValueId id : folds) {
+            const Value& fold = kernel_.values[id];
+            std::string call = fmt::format("w{}", id);
             if (to_index(fold)) {
                 line("const i64 v{} = {}.at;", id, call);
                 continue;
@@ -473,6 +546,7 @@ class Printer {
     std::vector<Placement> places_;
     uint32_t phases_;
     Launch& launch_;
+    std::vector<bool> by_value_;
     std::string text_;
     size_t indent_ = 1;
     Fold fold_ = Fold::Block;
@@ -486,6 +560,8 @@ std::string prelude() {
         ;
 }
 
-std::string print(const Kernel& kernel, const std::string& name, Launch& launch) { return Printer(kernel, name, launch).run(); }
+std::string print(const Kernel& kernel, const std::string& name, Launch& launch, const std::vector<bool>& by_value) {
+    return Printer(kernel, name, launch, by_value).run();
+}
 
 }  // namespace talc::inductor::cuda

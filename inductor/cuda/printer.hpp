@@ -19,7 +19,14 @@ struct Launch {
     loops::Dim points;                        // product of the parallel loops, over the kernel's parameters
     // More blocks than this do not help: each takes several steps.
     unsigned most_blocks = 132 * 32;
+    // Of a fold whose rows several blocks may share (the grid's second size): how many values it folds, the length of a
+    // row, and below which length of its part a block does not pay. Such a kernel takes two more words: the addresses of
+    // kMostPartials pairs of 64-bit words and of as many 32-bit zeros.
+    unsigned folds = 0;
+    loops::Dim length;
+    int64_t least_length = 0;
 };
+inline constexpr int64_t kMostPartials = 65536;
 
 // The error word of a fragment in device memory; see loops::Site.
 struct ErrorWord {
@@ -29,7 +36,8 @@ struct ErrorWord {
 
 // Types and functions that kernels use: stands once before them.
 std::string prelude();
-// One kernel; `name` becomes its symbol.
-std::string print(const loops::Kernel& kernel, const std::string& name, Launch& launch);
+// One kernel; `name` becomes its symbol. Buffers marked in `by_value` hold one element, which is handed over itself.
+std::string print(const loops::Kernel& kernel, const std::string& name, Launch& launch,
+                  const std::vector<bool>& by_value = {});
 
 }  // namespace talc::inductor::cuda

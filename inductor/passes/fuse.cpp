@@ -92,6 +92,7 @@ class Fuser {
                 roots_.insert(node);
             }
         }
+        choose_host_operators();
         for (Node node : live_) {
             if (!is_external(node)) continue;
             auto& operands = extern_operands_[node];
@@ -102,6 +103,21 @@ class Fuser {
         }
         for (Node output : graph_.outputs()) roots_.insert(output);
         choose_shared();
+    }
+
+    // In a fragment for another device: numbers on the CPU that are given out, or that operators there need.
+    void choose_host_operators() {
+        auto on_host = [&](Node node) { return !(node->type().device == options_.device); };
+        auto demand = [&](Node node) {
+            if (info(node->op).kind == Kind::Leaf || node->op == Op::Number || !on_host(node)) return;
+            externals_.insert(node);
+            roots_.insert(node);
+        };
+        for (Node output : graph_.outputs()) demand(output);
+        for (size_t i = live_.size(); i-- > 0;) {
+            if (!is_external(live_[i])) continue;
+            for (Node input : live_[i]->inputs) demand(input);
+        }
     }
 
     // The base in memory of which an operand is a view with plain strides, or the operand itself.

@@ -74,11 +74,28 @@ bool is_small_power(Node node) {
 
 }  // namespace
 
+bool runs_on_host(Node node, const LowerOptions& options) {
+    auto on_host = [&](Node n) { return !(n->type().device == options.device); };
+    auto is_number = [&](auto& self, Node n) -> bool {
+        if (!n->shape().empty()) return false;
+        switch (info(n->op).kind) {
+            case Kind::Leaf:
+            case Kind::Create: return true;
+            case Kind::Pointwise:
+                return std::all_of(n->inputs.begin(), n->inputs.end(), [&](Node input) { return self(self, input); });
+            default: return false;
+        }
+    };
+    if (info(node->op).kind == Kind::Leaf || !on_host(node)) return false;
+    return !is_number(is_number, node);
+}
+
 bool has_loop_form(Node node, const LowerOptions& options, const char** why) {
     auto no = [&](const char* reason) {
         if (why) *why = reason;
         return false;
     };
+    if (runs_on_host(node, options)) return no("it is computed on the CPU");
     switch (info(node->op).kind) {
         case Kind::Pointwise:
             if (node->op == Op::Pow && !is_float(node->dtype()) && !is_small_power(node)) {

@@ -28,7 +28,12 @@ class Symbols {
 // What differs between targets.
 struct LowerOptions {
     bool random_in_loops = false;  // else by the tensor library, which makes four numbers at a time
+    tensor::Device device;         // where kernels run
 };
+
+// Of a node that lies on the CPU in a fragment for another device: it is computed there, by an operator, and not as a
+// number inside of the device's kernels.
+bool runs_on_host(graph::Value node, const LowerOptions& options);
 
 // An operator that loops can compute, element by element. Otherwise `why` says why not.
 bool has_loop_form(graph::Value node, const LowerOptions& options, const char** why = nullptr);

@@ -56,7 +56,7 @@ Lowered lower(const FragmentSpec& fragment, const LowerOptions& options) {
     Fusion fusion = fuse(*graph, symbols, options, log);
     log.add("passes", "fuse {:.3f} ms", milliseconds_since(start));
     start = Clock::now();
-    Plan plan = schedule(fragment, *graph, symbols, std::move(fusion), std::move(log));
+    Plan plan = schedule(fragment, *graph, symbols, options, std::move(fusion), std::move(log));
     plan.log.add("passes", "schedule {:.3f} ms", milliseconds_since(start));
     return {std::move(graph), std::move(plan)};
 }

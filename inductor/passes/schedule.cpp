@@ -58,8 +58,9 @@ namespace {
 
 class Scheduler {
   public:
-    Scheduler(const FragmentSpec& spec, const graph::Graph& graph, const Symbols& symbols, Fusion fusion, Log log)
-        : spec_(spec), graph_(graph), symbols_(symbols), fusion_(std::move(fusion)) {
+    Scheduler(const FragmentSpec& spec, const graph::Graph& graph, const Symbols& symbols, const LowerOptions& options,
+              Fusion fusion, Log log)
+        : spec_(spec), graph_(graph), symbols_(symbols), options_(options), fusion_(std::move(fusion)) {
         plan_.log = std::move(log);
     }
 
@@ -68,7 +69,7 @@ class Scheduler {
             const graph::TensorType& type = graph_.inputs()[i]->type();
             const LayoutClass* layout = i < spec_.layouts.size() ? spec_.layouts[i] : nullptr;
             plan_.buffers.push_back({PlanBuffer::Argument, static_cast<uint32_t>(i), type.dtype, symbols_(type.shape),
-                                     argument_strides(type, layout, i, symbols_)});
+                                     argument_strides(type, layout, i, symbols_), !(type.device == options_.device)});
             homes_[graph_.inputs()[i]] = static_cast<BufferId>(i);
         }
         note_readers();
@@ -92,9 +93,13 @@ class Scheduler {
   private:
     BufferId add_buffer(PlanBuffer::Kind kind, uint32_t number, Node node, const tensor::Dims& order = {}) {
         Shape shape = symbols_(node->shape());
-        plan_.buffers.push_back({kind, number, node->dtype(), shape, dense_strides(shape, order)});
+        bool host = kind != PlanBuffer::Temporary && on_host(node);
+        plan_.buffers.push_back({kind, number, node->dtype(), shape, dense_strides(shape, order), host});
         return static_cast<BufferId>(plan_.buffers.size() - 1);
     }
+
+    bool on_host(Node node) const { return !(node->type().device == options_.device); }
+    bool is_product(Node node) const { return node->op == Op::Matmul && !on_host(node); }
 
     void note_readers() {
         for (uint32_t u = 0; u < fusion_.units.size(); ++u) {
@@ -200,7 +205,8 @@ class Scheduler {
         const PlanBuffer& target = plan_.buffers[input];
         for (size_t d = 0; d < target.shape.size(); ++d) {
             bool many = target.shape[d] != Dim(1);
-            if (many && (target.strides[d] == Dim(0) || target.strides[d].symbol_id() >= loops::kStrideBase)) {
+            bool unknown = target.strides[d].symbol_id() >= loops::kStrideBase && !spec_.writes_apart;
+            if (many && (target.strides[d] == Dim(0) || unknown)) {
                 return no("its elements may overlap");
             }
         }
@@ -234,7 +240,7 @@ class Scheduler {
             const Unit& unit = fusion_.units[makers[0]];
             auto& stores = stores_[node];
             if (unit.external) {
-                bool by_operator = node->op != Op::Matmul;
+                bool by_operator = !is_product(node);
                 // A library writes fresh memory once; more homes are copies of it.
                 bool fresh = !stores.empty() && plan_.buffers[stores[0]].kind == PlanBuffer::Result &&
                              (!by_operator || plan_.buffers[stores[0]].strides == dense_strides(plan_.buffers[stores[0]].shape));
@@ -291,7 +297,8 @@ class Scheduler {
         plan_.constants.push_back(node->op == Op::Constant ? node->constant : tensor::number(plain, node->attrs.value));
         const tensor::Tensor& value = plan_.constants.back();
         plan_.buffers.push_back({PlanBuffer::Constant, static_cast<uint32_t>(plan_.constants.size() - 1), value.dtype(),
-                                 graph::symbolic(value.sizes()), graph::symbolic(value.strides())});
+                                 graph::symbolic(value.sizes()), graph::symbolic(value.strides()),
+                                 !(value.device() == options_.device)});
         return homes_[node] = static_cast<BufferId>(plan_.buffers.size() - 1);
     }
 
@@ -374,7 +381,7 @@ class Scheduler {
         if (!unit.external) return add_kernel(unit.parallel, unit.folded, unit.computations);
         Node node = unit.external;
         Step step;
-        step.kind = node->op == Op::Matmul ? Step::Matmul : Step::Operator;
+        step.kind = is_product(node) ? Step::Matmul : Step::Operator;
         step.node = node;
         step.may_raise = unit.may_raise;
         for (const ExternOperand& operand : unit.operands) step.operands.push_back(view_of(operand));
@@ -384,7 +391,7 @@ class Scheduler {
         step.spans = node->spans;
         if (step.kind == Step::Operator) {
             const char* why = "";
-            has_loop_form(node, {}, &why);
+            has_loop_form(node, options_, &why);
             plan_.fallbacks.push_back(fmt::format("{}: {}", step.name, why));
         }
         plan_.steps.push_back(std::move(step));
@@ -454,6 +461,7 @@ class Scheduler {
     const FragmentSpec& spec_;
     const graph::Graph& graph_;
     const Symbols& symbols_;
+    const LowerOptions& options_;
     Fusion fusion_;
     Plan plan_;
     std::unordered_map<Node, std::vector<uint32_t>> readers_;
@@ -464,8 +472,9 @@ class Scheduler {
 
 }  // namespace
 
-Plan schedule(const FragmentSpec& fragment, const graph::Graph& graph, const Symbols& symbols, Fusion fusion, Log log) {
-    return Scheduler(fragment, graph, symbols, std::move(fusion), std::move(log)).run();
+Plan schedule(const FragmentSpec& fragment, const graph::Graph& graph, const Symbols& symbols, const LowerOptions& options,
+              Fusion fusion, Log log) {
+    return Scheduler(fragment, graph, symbols, options, std::move(fusion), std::move(log)).run();
 }
 
 }  // namespace talc::inductor

@@ -11,6 +11,7 @@ namespace talc::inductor {
 Shape argument_strides(const graph::TensorType& type, const tensor::LayoutClass* layout, size_t number,
                        const Symbols& symbols);
 
-Plan schedule(const FragmentSpec& fragment, const graph::Graph& graph, const Symbols& symbols, Fusion fusion, Log log);
+Plan schedule(const FragmentSpec& fragment, const graph::Graph& graph, const Symbols& symbols,
+              const LowerOptions& options, Fusion fusion, Log log);
 
 }  // namespace talc::inductor

@@ -261,6 +261,10 @@ Call Sampler::call(Op op, DType dtype, bool smooth) {
                     c.inputs = {x, indices({source[dim]}, full[dim], true), tensor(source, dtype)};
                     break;
                 }
+                case Op::ToDevice:
+                    a.dim = 0;
+                    c.inputs = {x};
+                    break;
                 default: {
                     Op read = op == Op::SliceScatter ? Op::Slice : Op::Select;
                     a.start = below(full[dim]);

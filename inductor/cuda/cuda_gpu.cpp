@@ -1,0 +1,363 @@
+// A GPU through the CUDA driver.
+#include <cstring>
+#include <mutex>
+
+#include "base/disk_cache.hpp"
+#include "inductor/cuda/blas.hpp"
+#include "inductor/cuda/driver.hpp"
+#include "inductor/cuda/gpu.hpp"
+#include "inductor/cuda/nvrtc.hpp"
+#include "tensor/error.hpp"
+
+#include <fmt/format.h>
+
+namespace talc::inductor::cuda {
+
+using tensor::fail;
+
+namespace {
+
+// Pinned memory through which copies go, so that they need not wait: parts are given out one after the other, and one is
+// used again when the GPU has read it.
+class Staging {
+  public:
+    explicit Staging(const Driver& driver) : driver_(driver) {
+        for (Part& part : parts_) {
+            driver_.check(driver_.host_allocate(&part.data, kPartBytes, 0), "taking pinned memory");
+            driver_.check(driver_.event_create(&part.read, kNoTiming), "making an event");
+        }
+    }
+
+    void copy_in(uint64_t to, const char* from, size_t bytes, CudaStream stream) {
+        while (bytes > 0) {
+            if (used_ == kPartBytes) next(stream);
+            Part& part = parts_[current_];
+            size_t count = std::min(bytes, kPartBytes - used_);
+            char* place = static_cast<char*>(part.data) + used_;
+            std::memcpy(place, from, count);
+            driver_.check(driver_.copy_in(to, place, count, stream), "copying to the GPU");
+            used_ = std::min(kPartBytes, (used_ + count + 255) / 256 * 256);
+            to += count;
+            from += count;
+            bytes -= count;
+        }
+    }
+
+    void copy_out(char* to, uint64_t from, size_t bytes, CudaStream stream) {
+        next(stream);  // a whole part of our own
+        char* place = static_cast<char*>(parts_[current_].data);
+        while (bytes > 0) {
+            size_t count = std::min(bytes, kPartBytes);
+            driver_.check(driver_.copy_out(place, from, count, stream), "copying from the GPU");
+            driver_.check(driver_.stream_synchronize(stream), "waiting for the GPU");
+            std::memcpy(to, place, count);
+            to += count;
+            from += count;
+            bytes -= count;
+        }
+    }
+
+  private:
+    static constexpr size_t kPartBytes = size_t{4} << 20;
+    static constexpr unsigned kNoTiming = 2;
+    struct Part {
+        void* data = nullptr;
+        CudaEvent read = nullptr;
+        bool pending = false;
+    };
+
+    void next(CudaStream stream) {
+        if (used_ > 0) {
+            driver_.check(driver_.event_record(parts_[current_].read, stream), "recording an event");
+            parts_[current_].pending = true;
+            current_ = (current_ + 1) % std::size(parts_);
+        }
+        used_ = 0;
+        Part& part = parts_[current_];
+        if (part.pending) driver_.check(driver_.event_synchronize(part.read), "waiting for the GPU");
+        part.pending = false;
+    }
+
+    const Driver& driver_;
+    Part parts_[4];
+    size_t current_ = 0, used_ = 0;
+};
+
+class CudaGpu;
+
+class CudaGraphOf final : public GpuGraph {
+  public:
+    CudaGraphOf(CudaGpu& gpu, const CallList& calls);
+    ~CudaGraphOf() override;
+    void update(size_t call, const uint64_t* words) override;
+    void launch() override;
+
+  private:
+    CudaGpu& gpu_;
+    std::vector<CallList::Call> calls_;
+    std::vector<CudaNode> nodes_;  // of kernels, by call
+    CudaGraph graph_ = nullptr;
+    CudaExec exec_ = nullptr;
+};
+
+// Addresses of a kernel's parameters, as the driver takes them.
+class Params {
+  public:
+    Params(const KernelCode& kernel, const uint64_t* words) {
+        size_t count = word_count(kernel);
+        if (count > std::size(few_)) many_.resize(count);
+        all_ = many_.empty() ? few_ : many_.data();
+        for (size_t i = 0; i < count; ++i) all_[i] = const_cast<uint64_t*>(words + i);
+    }
+    void** data() { return all_; }
+
+  private:
+    void* few_[64];
+    std::vector<void*> many_;
+    void** all_;
+};
+
+class CudaGpu final : public Gpu {
+  public:
+    CudaGpu(const Driver& driver, int index) : driver_(driver) {
+        int device = 0;
+        driver_.check(driver_.device_get(&device, index), "finding the GPU");
+        char name[256] = "";
+        driver_.check(driver_.device_name(name, sizeof name, device), "asking the GPU's name");
+        name_ = name;
+        auto attribute = [&](int which) {
+            int value = 0;
+            driver_.check(driver_.device_attribute(&value, which, device), "asking about the GPU");
+            return value;
+        };
+        constexpr int kMajor = 75, kMinor = 76;
+        architecture_ = fmt::format("sm_{}{}", attribute(kMajor), attribute(kMinor));
+        driver_.check(driver_.retain_context(&context_, device), "starting the GPU");
+        enter();
+        constexpr unsigned kNonBlocking = 1;
+        driver_.check(driver_.stream_create(&stream_, kNonBlocking), "making a stream");
+        driver_.check(driver_.stream_create(&capture_stream_, kNonBlocking), "making a stream");
+        staging_ = std::make_unique<Staging>(driver_);
+        constexpr size_t kPartials = kMostPartials * 16, kTickets = kMostPartials * 4;
+        auto* data = static_cast<char*>(allocate(kPartials + kTickets));
+        if (!data) fail(tensor::ErrorKind::Memory, "out of memory: the GPU has none left to start with");
+        set_zero(data, kPartials + kTickets);
+        scratch_ = {reinterpret_cast<uint64_t>(data), reinterpret_cast<uint64_t>(data + kPartials)};
+    }
+
+    const std::string& name() const override { return name_; }
+
+    void* allocate(size_t bytes) override {
+        enter();
+        uint64_t data = 0;
+        Status status = driver_.memory_allocate(&data, bytes);
+        if (status == kOutOfMemory) return nullptr;
+        driver_.check(status, "taking memory");
+        return reinterpret_cast<void*>(data);
+    }
+    void release(void* data) override {
+        enter();
+        driver_.check(driver_.memory_free(reinterpret_cast<uint64_t>(data)), "giving memory back");
+    }
+
+    void copy_to_device(void* to, const void* from, size_t bytes) override {
+        enter();
+        std::lock_guard lock(staging_mutex_);
+        staging_->copy_in(reinterpret_cast<uint64_t>(to), static_cast<const char*>(from), bytes, stream_);
+    }
+    void copy_to_host(void* to, const void* from, size_t bytes) override {
+        enter();
+        std::lock_guard lock(staging_mutex_);
+        staging_->copy_out(static_cast<char*>(to), reinterpret_cast<uint64_t>(from), bytes, stream_);
+    }
+    void copy_within(void* to, const void* from, size_t bytes) override {
+        enter();
+        driver_.check(driver_.copy_device(reinterpret_cast<uint64_t>(to), reinterpret_cast<uint64_t>(from), bytes, stream_),
+                      "copying on the GPU");
+    }
+    void set_zero(void* data, size_t bytes) override {
+        enter();
+        driver_.check(driver_.set_bytes(reinterpret_cast<uint64_t>(data), 0, bytes, stream_), "clearing memory");
+    }
+    void synchronize() override {
+        enter();
+        driver_.check(driver_.stream_synchronize(stream_), "waiting for the GPU");
+    }
+    ErrorWord* error_words(size_t count) override {
+        enter();
+        constexpr unsigned kPortableAndMapped = 3;
+        constexpr size_t kPage = 4096;
+        std::lock_guard lock(words_mutex_);
+        if (words_left_ < count) {
+            size_t bytes = std::max(kPage, count * sizeof(ErrorWord));
+            void* data = nullptr;
+            driver_.check(driver_.host_allocate(&data, bytes, kPortableAndMapped), "taking pinned memory");
+            words_ = static_cast<ErrorWord*>(data);
+            words_left_ = bytes / sizeof(ErrorWord);
+        }
+        ErrorWord* given = words_;
+        std::fill(given, given + count, ErrorWord{});
+        words_ += count;
+        words_left_ -= count;
+        return given;
+    }
+
+    void load(std::span<KernelCode* const> kernels) override {
+        std::string program = prelude();
+        for (size_t i = 0; i < kernels.size(); ++i) {
+            KernelCode& code = *kernels[i];
+            program += print(code.kernel, fmt::format("k{}", i), code.launch, code.by_value);
+        }
+        enter();
+        CudaModule module = load_module(program);
+        for (KernelCode* code : kernels) {
+            CudaFunction function = nullptr;
+            driver_.check(driver_.module_function(&function, module, code->launch.name.c_str()), "finding a kernel");
+            code->function = function;
+        }
+    }
+
+    void launch(const KernelCode& kernel, Grid grid, const uint64_t* words) override {
+        launch_on(stream_, kernel, grid, words);
+    }
+    std::array<uint64_t, 2> scratch() override { return scratch_; }
+    void multiply(const MatmulCall& call) override { multiply_on(stream_, call); }
+    std::unique_ptr<GpuGraph> record(const CallList& calls) override { return std::make_unique<CudaGraphOf>(*this, calls); }
+
+  private:
+    friend class CudaGraphOf;
+
+    // The calling thread's driver calls are meant for this GPU.
+    void enter() const {
+        static thread_local CudaContext current = nullptr;
+        if (current == context_) return;
+        driver_.check(driver_.set_context(context_), "entering the GPU's context");
+        current = context_;
+    }
+
+    CudaModule load_module(const std::string& program) {
+        std::string looked_for;
+        const Nvrtc* nvrtc = Nvrtc::find(&looked_for);
+        std::string version = nvrtc ? nvrtc->version() : "";
+        std::string content = fmt::format("{}\n{}\n{}", architecture_, version, program);
+        CudaModule module = nullptr;
+        if (std::optional<std::string> known = disk_.read(content, "cubin")) {
+            if (driver_.module_load(&module, known->data()) == 0) return module;
+            disk_.forget(content, "cubin");  // damaged
+        }
+        if (!nvrtc) fail("kernels for the GPU need NVRTC, which was not found: looked for {}", looked_for);
+        std::string cubin = nvrtc->compile(program, architecture_);
+        driver_.check(driver_.module_load(&module, cubin.data()), "loading kernels");
+        disk_.write(content, "cubin", cubin);
+        return module;
+    }
+
+    void launch_on(CudaStream stream, const KernelCode& kernel, Grid grid, const uint64_t* words) {
+        enter();
+        Params params(kernel, words);
+        driver_.check(driver_.launch(static_cast<CudaFunction>(kernel.function), grid.blocks, grid.parts, 1, kernel.launch.threads_x,
+                                     kernel.launch.threads_y, 1, 0, stream, params.data(), nullptr),
+                      "starting a kernel");
+    }
+
+    void multiply_on(CudaStream stream, const MatmulCall& call) {
+        enter();
+        {
+            std::lock_guard lock(blas_mutex_);
+            if (!blas_) {
+                void* workspace = allocate(Blas::kWorkspaceBytes);
+                if (!workspace) fail(tensor::ErrorKind::Memory, "out of memory: no workspace for products of matrices");
+                blas_ = std::make_unique<Blas>(workspace);
+            }
+        }
+        blas_->multiply(call, stream);
+    }
+
+    const Driver& driver_;
+    std::string name_, architecture_;
+    CudaContext context_ = nullptr;
+    CudaStream stream_ = nullptr;
+    CudaStream capture_stream_ = nullptr;  // never runs anything
+    std::mutex capture_mutex_;
+    std::mutex staging_mutex_;
+    std::unique_ptr<Staging> staging_;
+    std::mutex words_mutex_;
+    ErrorWord* words_ = nullptr;
+    size_t words_left_ = 0;
+    std::array<uint64_t, 2> scratch_{};
+    std::mutex blas_mutex_;
+    std::unique_ptr<Blas> blas_;
+    DiskCache disk_;
+};
+
+CudaGraphOf::CudaGraphOf(CudaGpu& gpu, const CallList& list) : gpu_(gpu), calls_(list.calls), nodes_(list.calls.size(), nullptr) {
+    const Driver& driver = gpu_.driver_;
+    gpu_.enter();
+    for (const MatmulCall& product : list.products) {
+        if (product.m == 0) fail("an empty product in a recording");
+    }
+    std::lock_guard lock(gpu_.capture_mutex_);
+    CudaStream stream = gpu_.capture_stream_;
+    constexpr int kRelaxed = 2;
+    driver.check(driver.begin_capture(stream, kRelaxed), "recording launches");
+    try {
+        for (size_t i = 0; i < calls_.size(); ++i) {
+            const CallList::Call& call = calls_[i];
+            if (!call.kernel) {
+                gpu_.multiply_on(stream, list.products[call.first]);
+                continue;
+            }
+            gpu_.launch_on(stream, *call.kernel, call.grid, list.words.data() + call.first);
+            int status = 0;
+            uint64_t id = 0;
+            CudaGraph graph = nullptr;
+            const CudaNode* last = nullptr;
+            size_t last_count = 0;
+            driver.check(driver.capture_info(stream, &status, &id, &graph, &last, &last_count), "recording launches");
+            if (last_count != 1) fail("CUDA, recording launches: {} nodes where there should be one", last_count);
+            nodes_[i] = last[0];
+        }
+    } catch (...) {
+        driver.end_capture(stream, &graph_);
+        if (graph_) driver.graph_destroy(graph_);
+        throw;
+    }
+    driver.check(driver.end_capture(stream, &graph_), "recording launches");
+    driver.check(driver.graph_instantiate(&exec_, graph_, 0), "making a graph of launches");
+}
+
+CudaGraphOf::~CudaGraphOf() {
+    if (exec_) gpu_.driver_.exec_destroy(exec_);
+    if (graph_) gpu_.driver_.graph_destroy(graph_);
+}
+
+void CudaGraphOf::update(size_t call, const uint64_t* words) {
+    gpu_.enter();
+    const KernelCode& kernel = *calls_[call].kernel;
+    Params params(kernel, words);
+    KernelNodeParams node{static_cast<CudaFunction>(kernel.function), calls_[call].grid.blocks, calls_[call].grid.parts, 1, kernel.launch.threads_x,
+                          kernel.launch.threads_y, 1, 0, params.data(), nullptr, nullptr, nullptr};
+    gpu_.driver_.check(gpu_.driver_.graph_update_kernel(exec_, nodes_[call], &node), "updating a graph of launches");
+}
+
+void CudaGraphOf::launch() {
+    gpu_.enter();
+    gpu_.driver_.check(gpu_.driver_.graph_launch(exec_, gpu_.stream_), "starting a graph of launches");
+}
+
+}  // namespace
+
+size_t driver_device_count(std::string* why_none) {
+    const Driver* driver = Driver::find(why_none);
+    return driver ? static_cast<size_t>(driver->count()) : 0;
+}
+
+std::unique_ptr<Gpu> make_cuda_gpu(int index) {
+    std::string why;
+    const Driver* driver = Driver::find(&why);
+    if (!driver) fail("there is no device cuda:{} here: {}", index, why);
+    if (index >= driver->count()) fail("there is no device cuda:{} here: the driver sees {} of them", index, driver->count());
+    return std::make_unique<CudaGpu>(*driver, index);
+}
+
+}  // namespace talc::inductor::cuda
