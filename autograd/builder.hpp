@@ -64,6 +64,13 @@ class Builder {
         return e.emit(Op::Cast, {x}, attrs);
     }
 
+    Value to_device(Value x, tensor::Device device) {
+        if (e.device(x) == device) return x;
+        Attrs attrs;
+        attrs.device = device;
+        return e.emit(Op::ToDevice, {x}, attrs);
+    }
+
     Value full(const Shape& shape, Scalar value, tensor::DType dtype, tensor::Device device) {
         Attrs attrs;
         attrs.sizes = shape;

@@ -170,7 +170,9 @@ void PlanExecutable::end(Tensors arguments, std::span<Tensor> results) {
         if (buffer.kind == PlanBuffer::Argument) results[o] = arguments[buffer.number];
         if (lowered_.graph->outputs()[o]->type().weak) results[o].impl()->weak = true;
     }
-    for (uint32_t input : plan.written_arguments) arguments[input].storage().bump_version();
+    if (counts_writes_) {
+        for (uint32_t input : plan.written_arguments) arguments[input].storage().bump_version();
+    }
     if (!plan.fallbacks.empty()) std::fill(held_.begin(), held_.end(), Tensor());
 }
 

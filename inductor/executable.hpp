@@ -58,6 +58,7 @@ class PlanExecutable : public Executable {
     [[noreturn]] static void raise(const loops::Site& site, int64_t value, int64_t size);
 
     Lowered lowered_;
+    bool counts_writes_ = true;  // else whoever runs it does
     tensor::Device device_;
     std::vector<KernelInfo> kernels_;
     std::vector<StepLayouts> layouts_of_;  // by step

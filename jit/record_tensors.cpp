@@ -604,6 +604,12 @@ void Recorder::wrote(Op op, tensor::Tensors inputs, const tensor::Attrs& attrs, 
             graph::Value operand[] = {value};
             value = fragment().graph.add(Op::Cast, operand, cast);
         }
+        if (!(value->type().device == target.device())) {
+            graph::Attrs move;
+            move.device = target.device();
+            graph::Value operand[] = {value};
+            value = fragment().graph.add(Op::ToDevice, operand, move);
+        }
         graph::Shape shape = graph::symbolic(target.sizes());
         if (!(value->shape() == shape)) {
             graph::Attrs expand;

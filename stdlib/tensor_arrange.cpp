@@ -256,7 +256,7 @@ Scatter scatter_operands(Vm& vm, const Args& args, std::string_view function) {
             if (index.size(d) < source.size(d)) source = e.slice(source, d, 0, index.size(d));
         }
     } else {
-        source = e.expand(e.cast(source, x.dtype()), index.sizes());
+        source = e.expand(e.to_device(e.cast(source, x.dtype()), x.device()), index.sizes());
     }
     Scatter call;
     call.operands = {x, source};

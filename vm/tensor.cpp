@@ -121,6 +121,14 @@ namespace {
 
 using Item = autograd::IndexItem<autograd::TensorEmit>;
 
+// Indices on the CPU may look into a tensor anywhere.
+Tensor beside(Vm& vm, const Tensor& index, const Tensor& indexed) {
+    if (index.device() == indexed.device() || index.device().type != tensor::DeviceType::Cpu) return index;
+    tensor::Attrs attrs;
+    attrs.device = indexed.device();
+    return autograd::apply(vm.tensors, tensor::Op::ToDevice, std::span(&index, 1), attrs);
+}
+
 void add_item(Vm& vm, std::vector<Item>& items, const Tensor& indexed, Value key) {
     if (key.is_bool()) {
         if (!key.b) raise(vm, Exc::NotImplementedError, "False as an index of a tensor");
@@ -152,11 +160,11 @@ void add_item(Vm& vm, std::vector<Item>& items, const Tensor& indexed, Value key
             // As PyTorch: one number, and the result is a view.
             items.push_back(Item::integer(tensor_item(vm, index).to_int()));
         } else {
-            items.push_back(Item::of(index));
+            items.push_back(Item::of(beside(vm, index, indexed)));
         }
     } else if (key.is_kind(Kind::List) || key.is_kind(Kind::Tuple) || key.is_kind(Kind::Range)) {
         bool empty = length(vm, key) == 0;
-        Tensor index = tensor_from_data(vm, key, empty ? std::optional(tensor::DType::Int64) : std::nullopt, {});
+        Tensor index = tensor_from_data(vm, key, empty ? std::optional(tensor::DType::Int64) : std::nullopt, indexed.device());
         if (tensor::is_float(index.dtype())) {
             raise(vm, Exc::IndexError, "tensors used as indices must be long, int, byte or bool tensors");
         }

@@ -224,7 +224,9 @@ std::unique_ptr<CudaExecutable> CudaOps::compile(const Call& call) {
     for (const Step& step : plan->plan.steps) {
         if (step.kind == Step::Operator || step.kind == Step::Matmul) return nullptr;
     }
-    return std::make_unique<CudaExecutable>(std::move(*plan), room_, false);
+    auto code = std::make_unique<CudaExecutable>(std::move(*plan), room_, false);
+    code->leave_versions();
+    return code;
 }
 
 CudaExecutable* CudaOps::code_of(const Call& call) {

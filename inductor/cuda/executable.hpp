@@ -15,6 +15,8 @@ class CudaExecutable final : public PlanExecutable {
 
     void run(tensor::Context& context, tensor::Tensors arguments, std::span<tensor::Tensor> results) override;
     uint32_t launches() const override { return launches_; }
+    // Storages' versions are the caller's affair.
+    void leave_versions() { counts_writes_ = false; }
     // Its sizes are symbols, or it has none to speak of.
     bool takes_any_size() const;
 

@@ -434,8 +434,7 @@ class Printer {
         close();
         line("if (!is_last(tickets + {})) continue;", columns ? "base / 32" : "t");
         for (ValueId id : folds) line("w{} = {};", id, start_of(kernel_.values[id]));
-        open(columns ? "for (unsigned y = threadIdx.y; y < gridDim.y; y += blockDim.y) {{"
-                     : "for (unsigned y = threadIdx.x; y < gridDim.y; y += blockDim.x) {{");
+        open("for (unsigned y = threadIdx.{0}; y < gridDim.y; y += blockDim.{0}) {{", columns ? "y" : "x");
         for (ValueId id : folds) {
             const Value& fold = kernel_.values[id];
             line("w{0} = {1}::join(w{0}, from_scratch<{2}>(p{0} + 2 * y));", id, joiner(fold.op), joined_type(fold));

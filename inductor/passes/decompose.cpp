@@ -49,6 +49,7 @@ Value extreme(Graph& g, Value n) {
     if (pair->inputs[0]->rank() == 0) {
         Attrs zero;
         zero.dtype = DType::Int64;
+        zero.device = pair->type().device;
         return g.add(Op::Full, std::span<const Value>{}, zero);
     }
     return g.add(max ? Op::Argmax : Op::Argmin, {pair->inputs[0]}, fold);

@@ -74,20 +74,24 @@ bool is_small_power(Node node) {
 
 }  // namespace
 
+namespace {
+
+// Made of nothing but 0-dim operands: kernels compute it where they need it.
+bool is_number(Node node) {
+    if (!node->shape().empty()) return false;
+    switch (info(node->op).kind) {
+        case Kind::Leaf:
+        case Kind::Create: return true;
+        case Kind::Pointwise: return std::all_of(node->inputs.begin(), node->inputs.end(), is_number);
+        default: return false;
+    }
+}
+
+}  // namespace
+
 bool runs_on_host(Node node, const LowerOptions& options) {
-    auto on_host = [&](Node n) { return !(n->type().device == options.device); };
-    auto is_number = [&](auto& self, Node n) -> bool {
-        if (!n->shape().empty()) return false;
-        switch (info(n->op).kind) {
-            case Kind::Leaf:
-            case Kind::Create: return true;
-            case Kind::Pointwise:
-                return std::all_of(n->inputs.begin(), n->inputs.end(), [&](Node input) { return self(self, input); });
-            default: return false;
-        }
-    };
-    if (info(node->op).kind == Kind::Leaf || !on_host(node)) return false;
-    return !is_number(is_number, node);
+    if (info(node->op).kind == Kind::Leaf || node->type().device == options.device) return false;
+    return !is_number(node);
 }
 
 bool has_loop_form(Node node, const LowerOptions& options, const char** why) {
@@ -129,6 +133,9 @@ bool has_loop_form(Node node, const LowerOptions& options, const char** why) {
                     return true;
                 case Op::SliceScatter:
                 case Op::SelectScatter: return true;
+                case Op::ToDevice:
+                    if (is_number(node->inputs[0]) && node->type().device == options.device) return true;
+                    return no("it waits for another device");
                 default: return no("stores at computed places have no loop form");
             }
         case Kind::Random: return options.random_in_loops || no("random numbers are made by the tensor library");
@@ -274,6 +281,7 @@ ValueId Lowering::compute(Node node, const Shape& index) {
             }
         case Kind::Random: return random(node, index);
         case Kind::Index:
+            if (node->op == Op::ToDevice) return element(node->inputs[0], index);
             if (node->op == Op::SliceScatter || node->op == Op::SelectScatter) return scattered(node, index);
             return taken(node, index);
         default: fail("{} has no loop form", name_of(node->op));

@@ -28,7 +28,7 @@ class Symbols {
 // What differs between targets.
 struct LowerOptions {
     bool random_in_loops = false;  // else by the tensor library, which makes four numbers at a time
-    tensor::Device device;         // where kernels run
+    tensor::Device device = {};    // where kernels run
 };
 
 // Of a node that lies on the CPU in a fragment for another device: it is computed there, by an operator, and not as a
