@@ -167,6 +167,8 @@ def main() -> int:
             script_tests(tally, "examples", ["--root", str(ROOT / "examples"), *common])
             for engine in ["interp", "jit"] if options.quick else ["interp", "jit", "jit-eager", "jit-aot", "gc-stress"]:
                 script_tests(tally, f"scripts, {engine}", ["--engine", engine, *common])
+            if not options.names:
+                script_tests(tally, "scripts, cuda-emulated", ["--engine", "cuda-emulated", *common, "tensor_", "nn/", "optim/"])
             if not options.names or "programs" in options.names:
                 for backend, count in (("eager", 300), ("aot_eager", 200), ("inductor", 40)):
                     random_programs(tally, build, backend, count if not options.quick else count // 4)

@@ -35,6 +35,8 @@ ENGINES = {
     # Tensors are made on the GPU unless a script says otherwise.
     "cuda": ({"TALC_JIT": "off", "TALC_DEVICE": "cuda"}, 3),
     "cuda-jit": ({"TALC_JIT": "on", "TALC_DEVICE": "cuda"}, 3),
+    # The same on a GPU made of the CPU, whose memory nobody else can touch.
+    "cuda-emulated": ({"TALC_JIT": "on", "TALC_DEVICE": "cuda", "TALC_CUDA": "emulated"}, 4),
     "gc-stress": ({"TALC_JIT": "off", "TALC_GC_STRESS": "1", "TALC_VERIFY": "1"}, 6),
 }
 GOLDEN_KINDS = ("tokens", "ast", "bytecode", "output")

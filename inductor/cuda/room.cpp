@@ -9,9 +9,11 @@ namespace talc::inductor::cuda {
 
 namespace {
 
+// TALC_CUDA: emulated, or any (emulated where there is no GPU).
 bool emulated() {
     const char* wanted = std::getenv("TALC_CUDA");
-    return wanted && std::string_view(wanted) == "emulated";
+    if (!wanted) return false;
+    return std::string_view(wanted) == "emulated" || (std::string_view(wanted) == "any" && driver_device_count(nullptr) == 0);
 }
 
 }  // namespace

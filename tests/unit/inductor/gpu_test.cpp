@@ -34,7 +34,7 @@ constexpr tensor::Device kGpu{tensor::DeviceType::Cuda, 0};
 
 cuda::Room& gpu_room() {
     static const bool chosen = [] {
-        if (cuda::driver_device_count(nullptr) == 0) setenv("TALC_CUDA", "emulated", 1);
+        setenv("TALC_CUDA", "any", 1);
         return true;
     }();
     (void)chosen;
