@@ -28,4 +28,11 @@ std::vector<const KernelCode*> Programs::load(std::span<const Wanted> wanted) {
     return codes;
 }
 
+std::vector<const KernelCode*> Programs::all() {
+    std::lock_guard lock(mutex_);
+    std::vector<const KernelCode*> codes;
+    for (const auto& [key, code] : known_) codes.push_back(code.get());
+    return codes;
+}
+
 }  // namespace talc::inductor::cuda

@@ -18,6 +18,9 @@ class Programs {
     // Code for each, in order. Fails with a tensor::Error when the compiler does.
     std::vector<const KernelCode*> load(std::span<const Wanted> wanted);
 
+    // All that there are.
+    std::vector<const KernelCode*> all();
+
   private:
     Gpu& gpu_;
     std::mutex mutex_;

@@ -7,7 +7,7 @@
 
 #include "base/disk_cache.hpp"
 #include "graph/text.hpp"
-#include "inductor/cuda/matmul.hpp"
+#include "inductor/cuda/nvrtc.hpp"
 #include "inductor/cuda/room.hpp"
 #include "tensor/eager.hpp"
 #include "tensor/error.hpp"
@@ -324,6 +324,30 @@ TEST_CASE("several threads use one GPU", "[gpu]") {
     }
     for (std::thread& thread : threads) thread.join();
     CHECK(wrong == 0);
+}
+
+TEST_CASE("kernels that are given numbers compile", "[gpu]") {
+    std::string looked_for;
+    const cuda::Nvrtc* nvrtc = cuda::Nvrtc::find(&looked_for);
+    if (!nvrtc) {
+        WARN("no NVRTC: looked for " << looked_for);
+        return;
+    }
+    std::string program = cuda::prelude();
+    size_t count = 0;
+    for (const cuda::KernelCode* code : gpu_room().programs.all()) {
+        bool numbers = std::find(code->by_value.begin(), code->by_value.end(), true) != code->by_value.end();
+        if (!numbers || count == 100) continue;  // each takes tens of milliseconds
+        cuda::Launch launch;
+        program += cuda::print(code->kernel, "k" + std::to_string(count++), launch, code->by_value);
+    }
+    std::string problem;
+    try {
+        nvrtc->compile(program, "sm_90");
+    } catch (const tensor::Error& error) {
+        problem = error.what();
+    }
+    CHECK(problem == "");
 }
 
 TEST_CASE("what was compiled is kept in files that appear whole", "[gpu]") {

@@ -15,6 +15,7 @@
 
 #include "lang/compile.hpp"
 #include "lang/opcodes.hpp"
+#include "inductor/backend.hpp"
 #include "jit/jit.hpp"
 #include "stdlib/builtins.hpp"
 #include "tests/unit/catch.hpp"
@@ -61,6 +62,8 @@ void run_script(const std::filesystem::path& path, Seen& seen) {
     host.err = [](std::string_view) {};
     host.read_line = [](std::string&) { return false; };
     vm::Vm machine(stdlib::builtin_table(), limits, host);
+    setenv("TALC_CUDA", "any", 1);
+    machine.tensors.find_device = inductor::cuda_device;
     jit::Jit jit(machine, nullptr);
     machine.hooks = counting_hooks(seen);
     try {
