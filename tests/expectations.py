@@ -28,7 +28,7 @@ _EXPECT = re.compile(r"#\s*expect:(?: (.*))?$")
 _DIRECTIVE = re.compile(
     r"^\s*#\s*(args|stdin|env|status|timeout|run|requires|no-engine|no-oracle|expect stderr):\s*(.*?)\s*$"
 )
-_DEVICE = re.compile(r",\s*device='cuda:\d+'")
+_DEVICE = re.compile(r",\s*device='(?:cpu|cuda:\d+)'")
 _NUMBER = re.compile(r"(?<![\w.])-?(?:\d+\.(\d*)(?:e([-+]?\d+))?|\d+e([-+]?\d+))(?!\w)")
 _ERROR = re.compile(r"#\s*expect (syntax )?error:\s*(.*?)\s*$")
 

@@ -30,7 +30,8 @@ BENCH = ROOT / "bench" / "gpu"
 sys.path.insert(0, str(BENCH))
 import figures  # noqa: E402
 
-TENSOR_SCRIPTS = ["scripts/tensor_", "scripts/nn/", "scripts/optim/", "scripts/cuda/"]
+# Those of scripts/cuda name their devices themselves, and run among all scripts.
+TENSOR_SCRIPTS = ["scripts/tensor_", "scripts/nn/", "scripts/optim/"]
 TEXTBOOK_SCRIPTS = ["scripts/jit/"]
 # Under compute-sanitizer everything takes many times as long: one script of each kind.
 MEMCHECK_SCRIPTS = ["jit/01_tiny_ops", "jit/03_branch", "jit/10_training", "jit/11_in_place", "jit/17_masks_and_shapes",
@@ -257,7 +258,8 @@ def sanitize(printer, clock, machine, tool, names):
             quiet = Printer(None)
             quiet.shown = SHOWN_LINES + 1
             run = stream(quiet, clock, ["compute-sanitizer", "--tool", tool, "--error-exitcode", "99", machine.talc, path],
-                         environment(TALC_DEVICE="cuda"), show=False, cwd=machine.unpacked)
+                         environment(**({} if path.parent.name == "cuda" else {"TALC_DEVICE": "cuda"})), show=False,
+                         cwd=machine.unpacked)
             summary = next((line for line in reversed(run.lines) if "SUMMARY" in line), "")
             with lock:
                 name = path.relative_to(TESTS / "scripts").with_suffix("").as_posix()
