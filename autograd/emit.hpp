@@ -11,6 +11,7 @@
 #include "graph/graph.hpp"
 #include "tensor/error.hpp"
 #include "tensor/factory.hpp"
+#include "tensor/observer.hpp"
 
 namespace talc::autograd {
 
@@ -35,7 +36,10 @@ class TensorEmit {
         return results;
     }
     Value number(tensor::Scalar value) { return tensor::number(context_, value); }
-    Value size(Dim dim) { return tensor::number(context_, tensor::Scalar(dim)); }
+    Value size(Dim dim) {
+        if (context_.observer) context_.observer->size_used();
+        return tensor::number(context_, tensor::Scalar(dim));
+    }
 
     const Shape& shape(const Value& v) const { return v.sizes(); }
     tensor::DType dtype(const Value& v) const { return v.dtype(); }

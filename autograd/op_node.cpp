@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "autograd/traced_emit.hpp"
 #include "autograd/vjp.hpp"
 #include "tensor/error.hpp"
 
@@ -41,26 +42,36 @@ void OpNode::save_results(Tensors values) {
     }
 }
 
+Tensor OpNode::saved_result(size_t i) {
+    // Indices and the like stay off the tape.
+    bool carries = tensor::is_float(results[i].dtype);
+    return saved_results_[i].unpack(carries ? Ref<GradNode>(this) : nullptr);
+}
+
 std::vector<Tensor> OpNode::backward(Context& context, std::span<const Tensor> gradients, bool keep) {
     if (!gradients[0]) return std::vector<Tensor>(edges.size());
-    TensorEmit emitter(context);
-    VjpCall<TensorEmit> call{
-        op_,
-        attrs_,
-        edges.size(),
-        [this](size_t i) -> const tensor::Dims& { return operands_[i].shape; },
-        [this](size_t i) { return operands_[i].dtype; },
-        [this](size_t i) { return operands_[i].device; },
-        [this](size_t i) { return saved_operands_[i].unpack(); },
-        [this](size_t i) {
-            // Indices and the like stay off the tape.
-            bool carries = tensor::is_float(results[i].dtype);
-            return saved_results_[i].unpack(carries ? Ref<GradNode>(this) : nullptr);
-        },
-        [this](size_t i) { return static_cast<bool>(edges[i]); },
-        gradients[0],
-    };
-    std::vector<Tensor> result = run_vjp(emitter, call);
+    auto dtype = [this](size_t i) { return operands_[i].dtype; };
+    auto device = [this](size_t i) { return operands_[i].device; };
+    auto operand = [this](size_t i) { return saved_operands_[i].unpack(); };
+    auto saved = [this](size_t i) { return saved_result(i); };
+    auto wanted = [this](size_t i) { return static_cast<bool>(edges[i]); };
+    auto* call = static_cast<const SymbolicCall*>(remembered_.get());
+    auto* observer = call ? dynamic_cast<SizeObserver*>(context.observer) : nullptr;
+    std::vector<Tensor> result;
+    if (observer && observer->follows(*call)) {
+        TracedEmit emitter(context, *observer);
+        TracedEmit::Attrs attrs = TracedEmit::attrs_of(attrs_, call->attrs);
+        std::vector<TracedEmit::Shape> shapes;
+        for (size_t i = 0; i < operands_.size(); ++i) {
+            shapes.push_back(TracedEmit::shape_of(operands_[i].shape, call->operands[i]));
+        }
+        auto shape = [&](size_t i) -> const TracedEmit::Shape& { return shapes[i]; };
+        result = run_vjp(emitter, VjpCall<TracedEmit>{op_, attrs, edges.size(), shape, dtype, device, operand, saved, wanted, gradients[0]});
+    } else {
+        TensorEmit emitter(context);
+        auto shape = [this](size_t i) -> const tensor::Dims& { return operands_[i].shape; };
+        result = run_vjp(emitter, VjpCall<TensorEmit>{op_, attrs_, edges.size(), shape, dtype, device, operand, saved, wanted, gradients[0]});
+    }
     if (!keep && needed() != 0) {
         spend();
         saved_operands_.clear();

@@ -1,6 +1,7 @@
 #pragma once
 // The tape's node for an operator of the table.
 #include "autograd/tape.hpp"
+#include "tensor/observer.hpp"
 
 namespace talc::autograd {
 
@@ -20,15 +21,18 @@ class OpNode final : public GradNode {
     std::vector<Tensor> backward(Context& context, std::span<const Tensor> gradients, bool keep) override;
     std::string name() const override;
     tensor::Op op() const { return op_; }
+    void remember(std::shared_ptr<const tensor::Remembered> what) { remembered_ = std::move(what); }
 
   private:
     uint32_t needed() const;
+    Tensor saved_result(size_t i);
 
     tensor::Op op_;
     tensor::Attrs attrs_;
     std::vector<TensorMeta> operands_;
     std::vector<SavedTensor> saved_operands_;
     std::vector<SavedTensor> saved_results_;
+    std::shared_ptr<const tensor::Remembered> remembered_;
 };
 
 }  // namespace talc::autograd

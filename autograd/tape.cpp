@@ -245,6 +245,7 @@ void apply(Context& context, Op op, Tensors inputs, const tensor::Attrs& attrs, 
     // Only float results can carry a gradient; indices of max do not.
     if (!tensor::is_float(results[0].dtype())) return;
     Ref<OpNode> node = make_node(context, op, inputs, attrs, metas_of(results));
+    if (context.observer) node->remember(context.observer->remember());
     node->save_operands(inputs);
     node->save_results(results);
     for (size_t i = 0; i < results.size(); ++i) {

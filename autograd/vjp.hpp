@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "autograd/emit.hpp"
+#include "autograd/traced_emit.hpp"
 #include "tensor/ops.hpp"
 
 namespace talc::autograd {
@@ -47,6 +48,7 @@ template <class E>
 std::vector<typename E::Value> run_vjp(E& emitter, const VjpCall<E>& call);
 
 extern template std::vector<tensor::Tensor> run_vjp<TensorEmit>(TensorEmit&, const VjpCall<TensorEmit>&);
+extern template std::vector<tensor::Tensor> run_vjp<TracedEmit>(TracedEmit&, const VjpCall<TracedEmit>&);
 extern template std::vector<graph::Value> run_vjp<GraphEmit>(GraphEmit&, const VjpCall<GraphEmit>&);
 
 }  // namespace talc::autograd

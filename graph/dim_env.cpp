@@ -11,6 +11,17 @@ std::string to_string(const DimFact& fact) {
     return to_string(fact.a) + kSigns[fact.kind] + to_string(fact.b);
 }
 
+bool holds(const DimFact& fact, const std::function<int64_t(uint32_t symbol)>& value_of) {
+    int64_t a = evaluate(fact.a, value_of), b = evaluate(fact.b, value_of);
+    switch (fact.kind) {
+        case DimFact::Equal: return a == b;
+        case DimFact::NotEqual: return a != b;
+        case DimFact::AtMost: return a <= b;
+        case DimFact::Above: return a > b;
+    }
+    return false;
+}
+
 Dim DimEnv::fresh(int64_t hint) {
     if (hint < 2) tensor::fail("a symbolic size must be at least 2, but is {}", hint);
     hints_.push_back(hint);

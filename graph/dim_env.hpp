@@ -16,6 +16,7 @@ struct DimFact {
     friend bool operator==(const DimFact&, const DimFact&) = default;
 };
 std::string to_string(const DimFact& fact);
+bool holds(const DimFact& fact, const std::function<int64_t(uint32_t symbol)>& value_of);
 
 class DimEnv {
   public:

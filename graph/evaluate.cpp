@@ -11,21 +11,6 @@ namespace talc::graph {
 using tensor::fail;
 using tensor::Tensor;
 
-namespace {
-
-bool holds(const DimFact& fact, const SymbolValues& values) {
-    int64_t a = evaluate(fact.a, values), b = evaluate(fact.b, values);
-    switch (fact.kind) {
-        case DimFact::Equal: return a == b;
-        case DimFact::NotEqual: return a != b;
-        case DimFact::AtMost: return a <= b;
-        case DimFact::Above: return a > b;
-    }
-    return false;
-}
-
-}  // namespace
-
 std::vector<int64_t> bind_symbols(const Graph& graph, std::span<const Tensor> arguments) {
     if (arguments.size() != graph.inputs().size()) {
         fail("the graph takes {} arguments, but got {}", graph.inputs().size(), arguments.size());

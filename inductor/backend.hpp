@@ -66,6 +66,8 @@ class Executable {
     virtual std::span<const std::string> fallbacks() const = 0;
     // Kernels started by one run.
     virtual uint32_t launches() const = 0;
+    // What it takes for granted of sizes beyond what the fragment's graph does; where that fails it must not be run.
+    virtual std::span<const graph::DimFact> assumes() const { return {}; }
     // How it was compiled.
     virtual std::span<const LogLine> log() const { return {}; }
 };

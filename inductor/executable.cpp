@@ -69,7 +69,7 @@ int64_t PlanExecutable::value_of(uint32_t symbol) const {
     for (size_t i = 0; i < sources_.size(); ++i) {
         if (sources_[i].symbol == symbol) return symbols_[i];
     }
-    return lowered_.graph->dims().hint(Dim::symbol(symbol)).value_or(2);
+    fail("the size s{} is that of no argument", symbol);
 }
 
 int64_t PlanExecutable::number(Dim dim) const {

@@ -15,6 +15,7 @@ class PlanExecutable : public Executable {
     std::span<const std::string> fallbacks() const override { return lowered_.plan.fallbacks; }
     uint32_t launches() const override { return static_cast<uint32_t>(lowered_.plan.steps.size()); }
     std::span<const LogLine> log() const override { return lowered_.plan.log.lines(); }
+    std::span<const graph::DimFact> assumes() const override { return lowered_.assumes; }
 
   protected:
     // Where a symbol's value is read.

@@ -12,7 +12,7 @@ using tensor::Op;
 using tensor::Tensor;
 
 std::vector<Tensor> evaluate(tensor::Context& context, const Fragment& fragment, std::span<const Value> wanted,
-                             const InputOf& input, bool with_tape) {
+                             const InputOf& input, bool with_tape, const graph::SymbolValues& symbols) {
     const graph::Graph& graph = fragment.graph;
     std::vector<uint32_t> uses(graph.size(), 0);
     std::vector<Value> order, open(wanted.begin(), wanted.end());
@@ -32,7 +32,6 @@ std::vector<Tensor> evaluate(tensor::Context& context, const Fragment& fragment,
     }
     std::vector<std::vector<Tensor>> results(graph.size());
     std::vector<Tensor> operands;
-    graph::SymbolValues no_symbols = [](uint32_t) -> int64_t { tensor::fail("a size is not known"); };
     for (Value node : order) {
         auto& own = results[node->id];
         switch (node->op) {
@@ -54,7 +53,7 @@ std::vector<Tensor> evaluate(tensor::Context& context, const Fragment& fragment,
         own.resize(node->types.size());
         bool grad = with_tape && node->id < fragment.with_grad.size() && fragment.with_grad[node->id];
         autograd::GradMode mode(context, grad);
-        autograd::apply(context, node->op, operands, graph::concrete(node->attrs, no_symbols), own);
+        autograd::apply(context, node->op, operands, graph::concrete(node->attrs, symbols), own);
         if (auto order = fragment.written_orders.find(node->id); order != fragment.written_orders.end()) {
             own[0] = laid_out(context, own[0], order->second);
         }

@@ -12,6 +12,7 @@ namespace talc::jit {
 using InputOf = std::function<tensor::Tensor(size_t input)>;
 
 std::vector<tensor::Tensor> evaluate(tensor::Context& context, const Fragment& fragment,
-                                     std::span<const graph::Value> wanted, const InputOf& input, bool with_tape);
+                                     std::span<const graph::Value> wanted, const InputOf& input, bool with_tape,
+                                     const graph::SymbolValues& symbols);
 
 }  // namespace talc::jit

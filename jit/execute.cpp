@@ -52,6 +52,7 @@ class Execution {
         return index >= 0 ? slots_[index] : segment_.constants[static_cast<size_t>(~index)].get();
     }
     void set(int32_t slot, Ref value) { vm::decref(std::exchange(slots_[slot], value.release())); }
+    graph::SymbolValues symbols() const { return symbol_values(segment_, slots_); }
     vm::Frame& entry_frame(int32_t depth) const { return *(base_ - depth); }
     bool holds(const Instruction& i) const;
     void step(const Instruction& i);
@@ -128,7 +129,7 @@ size_t length_of(Value v) {
 }  // namespace
 
 bool Execution::holds(const Instruction& i) const {
-    Value v = i.op == TraceOp::GuardGradMode ? Value() : at(i.a);
+    Value v = i.op == TraceOp::GuardGradMode || i.op == TraceOp::GuardSizes ? Value() : at(i.a);
     switch (i.op) {
         case TraceOp::GuardIs: return v.same(i.value);
         case TraceOp::GuardTag: return static_cast<int64_t>(v.tag) == i.imm;
@@ -140,7 +141,12 @@ bool Execution::holds(const Instruction& i) const {
             const tensor::Tensor& tensor = vm::tensor_of(v);
             const auto& guard = *static_cast<const TensorGuard*>(i.pointer);
             if (planted("guard-tensor")) return tensor.rank() == guard.layout->rank;
-            return tensor.layout_class() == guard.layout && tensor.sizes() == guard.sizes;
+            if (tensor.layout_class() != guard.layout) return false;
+            if (!guard.any) return tensor.sizes() == guard.sizes;
+            for (size_t d = 0; d < guard.sizes.size(); ++d) {
+                if (!(guard.any >> d & 1) && tensor.sizes()[d] != guard.sizes[d]) return false;
+            }
+            return true;
         }
         case TraceOp::GuardLeaf: return v.is_kind(Kind::Tensor) && autograd::is_leaf(vm::tensor_of(v)) == (i.imm != 0);
         case TraceOp::GuardEqual: return planted("guard-equal") || deep_equal(v, i.value);
@@ -148,6 +154,7 @@ bool Execution::holds(const Instruction& i) const {
         case TraceOp::GuardSame: return v.same(at(i.b));
         case TraceOp::GuardApart: return planted("guard-apart") || !vm::tensor_of(v).shares_storage(vm::tensor_of(at(i.b)));
         case TraceOp::GuardTruth: return planted("guard-truth") || (v.is_bool() ? v.b : vm::truth(vm_, v)) == (i.imm != 0);
+        case TraceOp::GuardSizes: return graph::holds(segment_.facts[static_cast<size_t>(i.imm)], symbols());
         case TraceOp::GuardGradMode: return planted("guard-grad-mode") || vm_.tensors.grad_enabled == (i.imm != 0);
         default: return true;
     }
@@ -156,7 +163,7 @@ bool Execution::holds(const Instruction& i) const {
 std::string Execution::describe(const Instruction& guard) const {
     const Snapshot& snapshot = segment_.snapshots[static_cast<size_t>(guard.snapshot)];
     std::string what = snapshot.what.empty() ? "a value" : snapshot.what;
-    Value v = guard.op == TraceOp::GuardGradMode ? Value() : at(guard.a);
+    Value v = guard.op == TraceOp::GuardGradMode || guard.op == TraceOp::GuardSizes ? Value() : at(guard.a);
     switch (guard.op) {
         case TraceOp::GuardTensor: {
             const auto& wanted = *static_cast<const TensorGuard*>(guard.pointer);
@@ -164,7 +171,7 @@ std::string Execution::describe(const Instruction& guard) const {
             const tensor::Tensor& tensor = vm::tensor_of(v);
             if (tensor.rank() == static_cast<int64_t>(wanted.sizes.size())) {
                 for (size_t d = 0; d < wanted.sizes.size(); ++d) {
-                    if (tensor.sizes()[d] != wanted.sizes[d]) {
+                    if (tensor.sizes()[d] != wanted.sizes[d] && !(wanted.any >> d & 1)) {
                         return fmt::format("tensor '{}' size mismatch at index {}: expected {}, actual {}", what, d,
                                            wanted.sizes[d], tensor.sizes()[d]);
                     }
@@ -181,6 +188,18 @@ std::string Execution::describe(const Instruction& guard) const {
             return fmt::format("{}: expected {}, actual {}", what, guard.imm ? "true" : "false", guard.imm ? "false" : "true");
         case TraceOp::GuardGradMode:
             return fmt::format("gradient mode: expected {}, actual {}", guard.imm ? "on" : "off", guard.imm ? "off" : "on");
+        case TraceOp::GuardSizes: {
+            const graph::DimFact& fact = segment_.facts[static_cast<size_t>(guard.imm)];
+            std::vector<uint32_t> used;
+            graph::collect_symbols(fact.a, used);
+            graph::collect_symbols(fact.b, used);
+            std::string actual;
+            for (uint32_t symbol : used) {
+                actual += fmt::format("{}s{} = {} (index {})", actual.empty() ? "" : ", ", symbol, symbols()(symbol),
+                                      segment_.symbols[symbol].dim);
+            }
+            return fmt::format("sizes: expected {}, actual {}", to_string(fact), actual);
+        }
         case TraceOp::GuardApart: return "two tensors share memory, of which one is written to";
         case TraceOp::GuardLength:
             return fmt::format("length of {}: expected {}, actual {}", what, guard.imm, length_of(v));
@@ -371,6 +390,7 @@ Execution::End Execution::execute(int32_t& snapshot, Ref& result) {
             case TraceOp::GuardSame:
             case TraceOp::GuardApart:
             case TraceOp::GuardTruth:
+            case TraceOp::GuardSizes:
             case TraceOp::GuardGradMode:
                 if (!holds(i)) [[unlikely]] {
                     failed_ = &i;
@@ -430,6 +450,14 @@ Execution::End Execution::execute(int32_t& snapshot, Ref& result) {
             case TraceOp::CompareTruth:
                 set(i.dst, Value::boolean(vm::compare_bool(vm_, static_cast<vm::CompareOp>(i.flags), at(i.a), at(i.b))));
                 break;
+            case TraceOp::Size: {
+                int64_t size = graph::evaluate(segment_.shapes[static_cast<size_t>(i.imm)][0], symbols());
+                set(i.dst, i.flags ? Value::real(static_cast<double>(size)) : Value::integer(size));
+                break;
+            }
+            case TraceOp::Sizes:
+                set(i.dst, vm::sizes_value(vm_, graph::concrete(segment_.shapes[static_cast<size_t>(i.imm)], symbols())));
+                break;
             case TraceOp::Unpack: {
                 Ref source = at(i.a);
                 vm::Steps::unpack(vm_, source, slots_ + i.dst, static_cast<size_t>(i.imm));
@@ -472,10 +500,10 @@ Execution::End Execution::execute(int32_t& snapshot, Ref& result) {
                 set(i.dst + 1, vm::wrap(vm_, operands[1]));
                 break;
             }
-            case TraceOp::Promise: set(i.dst, promise(vm_, *static_cast<const TensorGuard*>(i.pointer), i.imm != 0, vm::cast<vm::Class>(i.value))); break;
+            case TraceOp::Promise: set(i.dst, promise(vm_, *static_cast<const TensorGuard*>(i.pointer), i.imm != 0, vm::cast<vm::Class>(i.value), symbols())); break;
             case TraceOp::ViewOf: {
                 const TensorInfo& info = segment_.tensors[static_cast<size_t>(i.imm)];
-                set(i.dst, object_of(info, view_of(vm_.tensors, info, vm::tensor_of(at(i.a)))));
+                set(i.dst, object_of(info, view_of(vm_.tensors, info, vm::tensor_of(at(i.a)), symbols())));
                 break;
             }
             case TraceOp::Launch:
@@ -513,7 +541,7 @@ std::optional<tensor::Error> Execution::leave(const Snapshot& snapshot) {
                              arguments.push_back(fragment_input(vm_, fragment, i, segment_, slots_));
                              return arguments.back();
                          },
-                         true);
+                         true, symbols());
         roots.resize(snapshot.pending.size());
         separate(vm_.tensors, roots, arguments);
         for (size_t i = 0; i < roots.size(); ++i) {
@@ -571,7 +599,7 @@ std::optional<tensor::Error> Execution::leave(const Snapshot& snapshot) {
         if (planted("pending-view")) break;
         if (failure || !vm::is_tensor(slots_[view.object])) continue;
         const TensorInfo& info = segment_.tensors[view.tensor];
-        fulfil(slots_[view.object], view_of(vm_.tensors, info, root_tensor(info.root)));
+        fulfil(slots_[view.object], view_of(vm_.tensors, info, root_tensor(info.root), symbols()));
     }
     std::vector<std::pair<int32_t, Ref>> objects;
     auto value_of = [&](const Source& source) -> Ref {
@@ -584,7 +612,7 @@ std::optional<tensor::Error> Execution::leave(const Snapshot& snapshot) {
                 }
                 const TensorInfo& info = segment_.tensors[static_cast<size_t>(source.index)];
                 if (failure && !root_tensor(info.root)) return Value::none();
-                Ref object = object_of(info, view_of(vm_.tensors, info, root_tensor(info.root)));
+                Ref object = object_of(info, view_of(vm_.tensors, info, root_tensor(info.root), symbols()));
                 objects.emplace_back(source.index, object);
                 return object;
             }

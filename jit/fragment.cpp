@@ -90,19 +90,31 @@ void forsake(Value object) {
     impl->layout.store(nullptr, std::memory_order_relaxed);
 }
 
-Ref promise(Vm& vm, const TensorGuard& like, bool requires_grad, vm::Class* cls) {
+graph::SymbolValues symbol_values(const Segment& segment, const Value* slots) {
+    return [&segment, slots](uint32_t symbol) {
+        const SymbolSource& source = segment.symbols[symbol];
+        Value value = source.slot < 0 ? segment.constants[static_cast<size_t>(~source.slot)].get() : slots[source.slot];
+        return vm::tensor_of(value).sizes()[source.dim];
+    };
+}
+
+Ref promise(Vm& vm, const TensorGuard& like, bool requires_grad, vm::Class* cls, const graph::SymbolValues& symbols) {
     auto nothing_on = [](tensor::Device device) { return tensor::Storage::wrap(nullptr, 0, device, true, [] {}); };
     static const tensor::Ref<tensor::Storage> nothing = nothing_on({});
     bool on_cpu = like.layout->device.type == tensor::DeviceType::Cpu;
-    Tensor tensor(on_cpu ? nothing : nothing_on(like.layout->device), like.layout->dtype, like.sizes, like.strides, 0);
+    tensor::Dims sizes = like.shape.empty() ? like.sizes : graph::concrete(like.shape, symbols);
+    tensor::Dims strides = like.shape.empty() ? like.strides : tensor::contiguous_strides(sizes);
+    Tensor tensor(on_cpu ? nothing : nothing_on(like.layout->device), like.layout->dtype, sizes, strides, 0);
     tensor.set_requires_grad(requires_grad);
     return vm::wrap_as(vm, tensor, cls);
 }
 
-Tensor view_of(tensor::Context& context, const TensorInfo& info, Tensor root) {
+Tensor view_of(tensor::Context& context, const TensorInfo& info, Tensor root, const graph::SymbolValues& symbols) {
     autograd::GradMode mode(context, info.requires_grad);
-    if (planted("view-step") && info.steps.size() > 1) return view_of(context, {info.root, {info.steps[0]}}, root);
-    for (const ViewStep& step : info.steps) root = autograd::apply(context, step.op, std::span(&root, 1), step.attrs);
+    if (planted("view-step") && info.steps.size() > 1) return view_of(context, {info.root, {info.steps[0]}}, root, symbols);
+    for (const ViewStep& step : info.steps) {
+        root = autograd::apply(context, step.op, std::span(&root, 1), graph::concrete(step.attrs, symbols));
+    }
     if (info.leaf && !root.requires_grad()) autograd::set_requires_grad(root, true);
     return root;
 }
@@ -167,10 +179,20 @@ void launch(Vm& vm, const Segment& segment, size_t index, Value* slots, uint64_t
     for (size_t i = 0; i < fragment.inputs.size(); ++i) {
         arguments.push_back(fragment_input(vm, fragment, i, segment, slots));
     }
-    size_t saved = fragment.gradient ? fragment.gradient->saved.size() : 0;
+    graph::SymbolValues symbols = symbol_values(segment, slots);
+    auto holds = [&](const graph::DimFact& fact) { return graph::holds(fact, symbols); };
+    // What was made ahead of time may rest on more than the graph itself.
+    FragmentGradient* gradient = fragment.gradient.get();
+    if (gradient && !std::all_of(gradient->whole().assumes.begin(), gradient->whole().assumes.end(), holds)) gradient = nullptr;
+    bool compiled = fragment.ready.load(std::memory_order_acquire) && fragment.code && gradient == fragment.gradient.get();
+    if (compiled) {
+        auto assumes = fragment.code->assumes();
+        compiled = std::all_of(assumes.begin(), assumes.end(), holds);
+    }
+    size_t saved = gradient ? gradient->saved.size() : 0;
     tensor::Ref<autograd::GradNode> node;
-    if (fragment.gradient) node = start_gradient(segment.fragments[index], arguments);
-    if (fragment.ready.load(std::memory_order_acquire) && fragment.code) {
+    if (gradient) node = start_gradient(segment.fragments[index], arguments);
+    if (compiled) {
         results.resize(fragment.outputs.size() + saved + fragment.checks.size());
         fragment.code->run(vm.tensors, arguments, results);
         launches += fragment.code->launches();
@@ -178,9 +200,9 @@ void launch(Vm& vm, const Segment& segment, size_t index, Value* slots, uint64_t
     } else {
         std::vector<graph::Value> wanted;
         for (const Fragment::Output& output : fragment.outputs) wanted.push_back(output.value);
-        if (fragment.gradient) wanted.insert(wanted.end(), fragment.gradient->saved.begin(), fragment.gradient->saved.end());
+        if (gradient) wanted.insert(wanted.end(), gradient->saved.begin(), gradient->saved.end());
         wanted.insert(wanted.end(), fragment.checks.begin(), fragment.checks.end());
-        results = evaluate(vm.tensors, fragment, wanted, [&](size_t i) { return arguments[i]; }, !fragment.gradient);
+        results = evaluate(vm.tensors, fragment, wanted, [&](size_t i) { return arguments[i]; }, !gradient, symbols);
         separate(vm.tensors, std::span(results).first(fragment.outputs.size()), arguments);
         launches++;
     }
@@ -189,7 +211,7 @@ void launch(Vm& vm, const Segment& segment, size_t index, Value* slots, uint64_t
     // A value that is given out and kept is one tensor, so that a write to it is noticed.
     for (size_t k = 0; k < kept.size(); ++k) {
         for (size_t i = 0; i < fragment.outputs.size(); ++i) {
-            if (fragment.outputs[i].value == fragment.gradient->saved[k] && !fragment.outputs[i].write_back) kept[k] = results[i];
+            if (fragment.outputs[i].value == gradient->saved[k] && !fragment.outputs[i].write_back) kept[k] = results[i];
         }
     }
     auto place = [&](const Fragment::Output& output, const Tensor& value) {
@@ -220,7 +242,7 @@ void launch(Vm& vm, const Segment& segment, size_t index, Value* slots, uint64_t
         if ((!output.requires_grad || output.leaf || forgotten) && value.requires_grad()) value = value.detached();
         if (!output.requires_grad) value = laid_out(vm.tensors, value, output.order);
         if (output.leaf) value.set_requires_grad(true);
-        if (!output.leaf && fragment.gradient && output.requires_grad && !output.spent) {
+        if (!output.leaf && gradient && output.requires_grad && !output.spent) {
             taped.push_back(value);
             taped_outputs.push_back(i);
             continue;
@@ -241,7 +263,7 @@ void launch(Vm& vm, const Segment& segment, size_t index, Value* slots, uint64_t
         for (const Fragment::Output& output : fragment.outputs) {
             if (output.root == info.root) root = output.slot;
         }
-        fulfil(slots[view.object], view_of(vm.tensors, info, vm::tensor_of(slots[root])));
+        fulfil(slots[view.object], view_of(vm.tensors, info, vm::tensor_of(slots[root]), symbol_values(segment, slots)));
     }
 }
 

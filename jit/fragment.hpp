@@ -29,9 +29,11 @@ void fulfil(Value object, const tensor::Tensor& value);
 // An object that never got its memory becomes an empty tensor: nothing may look at what is not there.
 void forsake(Value object);
 // The tensor of a view, from that of its root.
-tensor::Tensor view_of(tensor::Context& context, const TensorInfo& info, tensor::Tensor root);
+tensor::Tensor view_of(tensor::Context& context, const TensorInfo& info, tensor::Tensor root, const graph::SymbolValues& symbols);
 tensor::Tensor fragment_input(Vm& vm, const Fragment& fragment, size_t input, const Segment& segment, const Value* slots);
 // A tensor object without memory.
-Ref promise(Vm& vm, const TensorGuard& like, bool requires_grad, vm::Class* cls);
+Ref promise(Vm& vm, const TensorGuard& like, bool requires_grad, vm::Class* cls, const graph::SymbolValues& symbols);
+// What the symbols of a segment are in this run.
+graph::SymbolValues symbol_values(const Segment& segment, const Value* slots);
 
 }  // namespace talc::jit

@@ -72,10 +72,35 @@ std::vector<std::vector<uint32_t>> entwined_roots(const Fragment& fragment, cons
 
 namespace {
 
+// Every symbol that the graph's values need, and what equals it, is a size of an input.
+bool shows_sizes(const graph::Graph& graph) {
+    std::vector<uint32_t> used, shown;
+    for (Value node : graph.live()) {
+        for (const graph::TensorType& type : node->types) {
+            for (graph::Dim dim : type.shape) {
+                graph::collect_symbols(dim, used);
+                if (node->op == Op::Input && dim.symbol_id() >= 0) shown.push_back(static_cast<uint32_t>(dim.symbol_id()));
+            }
+        }
+        for (graph::Dim dim : node->attrs.sizes) graph::collect_symbols(dim, used);
+        for (graph::Dim dim : {node->attrs.start, node->attrs.end, node->attrs.step}) graph::collect_symbols(dim, used);
+    }
+    if (!used.empty()) {
+        for (const graph::DimFact& fact : graph.dims().facts()) {
+            if (fact.kind != graph::DimFact::Equal) continue;
+            graph::collect_symbols(fact.a, used);
+            graph::collect_symbols(fact.b, used);
+        }
+    }
+    return std::all_of(used.begin(), used.end(),
+                       [&](uint32_t symbol) { return std::find(shown.begin(), shown.end(), symbol) != shown.end(); });
+}
+
 // Values of the forward graph that the gradient uses are inputs of its own: those saved already, or more.
 std::unique_ptr<BackwardGraph> make_backward(const Fragment& fragment, FragmentGradient& gradient, const std::vector<bool>& seeded) {
     // On a copy: the forward graph stays as it is.
     graph::Graph graph(fragment.graph.default_float());
+    graph.dims() = fragment.graph.dims();
     std::map<uint32_t, Value> joint;
     std::map<uint32_t, Value> original;
     for (const graph::Node& node : fragment.graph.nodes()) {
@@ -113,6 +138,10 @@ std::unique_ptr<BackwardGraph> make_backward(const Fragment& fragment, FragmentG
         while (edge < gradient.edges.size() && gradient.edges[edge] == gradient.inputs[i]) edge++;
     }
     auto made = std::make_unique<BackwardGraph>(graph.default_float());
+    for (const graph::DimFact& fact : graph.dims().facts()) {
+        if (!fragment.graph.dims().knows(fact)) made->assumes.push_back(fact);
+    }
+    made->fragment.graph.dims() = graph.dims();
     std::map<uint32_t, Value> copies;
     std::vector<Value> open;
     for (Value value : gradients) {
@@ -153,6 +182,7 @@ std::unique_ptr<BackwardGraph> make_backward(const Fragment& fragment, FragmentG
         if (value) outputs.push_back(made->gradients.back());
     }
     made->fragment.graph.set_outputs(std::move(outputs));
+    made->sized = shows_sizes(made->fragment.graph);
     return made;
 }
 
@@ -183,6 +213,13 @@ class FragmentNode final : public autograd::GradNode {
         for (const Tensor& argument : arguments) arguments_.emplace_back(argument, autograd::edge_of(argument));
         for (uint32_t input : fragment_->gradient->edges) edges.push_back(autograd::edge_of(arguments[input]));
         spent_.resize(fragment_->gradient->roots.size(), false);
+        symbols_.resize(fragment_->graph.dims().symbol_count(), 0);
+        for (size_t i = 0; i < arguments.size(); ++i) {
+            const graph::Shape& shape = fragment_->graph.inputs()[i]->shape();
+            for (size_t d = 0; d < shape.size(); ++d) {
+                if (shape[d].symbol_id() >= 0) symbols_[static_cast<size_t>(shape[d].symbol_id())] = arguments[i].sizes()[d];
+            }
+        }
     }
 
     std::vector<Tensor> backward(autograd::Context& context, std::span<const Tensor> gradients, bool keep) override {
@@ -207,6 +244,13 @@ class FragmentNode final : public autograd::GradNode {
     bool spent_result(uint32_t result) const { return spent_[result]; }
 
   private:
+    bool hold(std::span<const graph::DimFact> facts) const {
+        return std::all_of(facts.begin(), facts.end(), [&](const graph::DimFact& fact) { return graph::holds(fact, symbol_values()); });
+    }
+    graph::SymbolValues symbol_values() const {
+        return [this](uint32_t symbol) { return symbols_[symbol]; };
+    }
+
     std::vector<Tensor> plainly(autograd::Context& context, std::span<const Tensor> seeds) {
         FragmentGradient& gradient = *fragment_->gradient;
         std::vector<bool> seeded;
@@ -216,6 +260,14 @@ class FragmentNode final : public autograd::GradNode {
             size_t saved = gradient.saved.size();
             backward = make_backward(*fragment_, gradient, seeded);
             if (gradient.saved.size() != saved) tensor::fail("jit: a part of a gradient needs more than the whole");
+        }
+        if (!hold(backward->assumes)) {
+            // Not for these sizes: by the tape then, as for a gradient that will be differentiated.
+            std::vector<Tensor> found = differentiably(context, seeds);
+            for (Tensor& gradient : found) {
+                if (gradient) gradient = gradient.detached();
+            }
+            return found;
         }
         using Leaf = BackwardGraph::Leaf;
         std::vector<Tensor> leaves;
@@ -228,10 +280,10 @@ class FragmentNode final : public autograd::GradNode {
         }
         const std::vector<Value>& wanted = backward->fragment.graph.outputs();
         std::vector<Tensor> computed(wanted.size());
-        if (inductor::Executable* code = native_code(*backward, leaves)) {
+        if (inductor::Executable* code = native_code(*backward, leaves); code && hold(code->assumes())) {
             code->run(context, leaves, computed);
         } else {
-            computed = evaluate(context, backward->fragment, wanted, [&](size_t i) { return leaves[i]; }, false);
+            computed = evaluate(context, backward->fragment, wanted, [&](size_t i) { return leaves[i]; }, false, symbol_values());
         }
         std::vector<Tensor> found;
         size_t next = 0;
@@ -242,7 +294,7 @@ class FragmentNode final : public autograd::GradNode {
     // As the forward pass runs: natively when that does.
     inductor::Executable* native_code(BackwardGraph& backward, std::span<const Tensor> leaves) const {
         constexpr size_t kMostNatives = 4;
-        if (!fragment_->ready.load(std::memory_order_acquire) || !fragment_->code || backward.gradients.empty()) return nullptr;
+        if (!fragment_->ready.load(std::memory_order_acquire) || !fragment_->code || backward.gradients.empty() || !backward.sized) return nullptr;
         std::vector<const tensor::LayoutClass*> layouts;
         for (const Tensor& leaf : leaves) layouts.push_back(leaf.layout_class());
         for (BackwardGraph::Native& native : backward.natives) {
@@ -277,7 +329,7 @@ class FragmentNode final : public autograd::GradNode {
             seeds.push_back(given[i]);
         }
         std::vector<Tensor> outputs =
-            evaluate(context, *fragment_, roots, [&](size_t i) { return arguments[i]; }, true);
+            evaluate(context, *fragment_, roots, [&](size_t i) { return arguments[i]; }, true, symbol_values());
         std::vector<Tensor> inputs;
         for (uint32_t input : gradient.inputs) inputs.push_back(arguments[input]);
         autograd::BackwardOptions options;
@@ -298,6 +350,7 @@ class FragmentNode final : public autograd::GradNode {
     std::vector<autograd::SavedTensor> arguments_;
     std::vector<autograd::SavedTensor> saved_;  // written to since: an error
     std::vector<bool> spent_;  // by result
+    std::vector<int64_t> symbols_;  // sizes at the forward run
 };
 
 // One result of a fragment, under the name of the operator that made it.

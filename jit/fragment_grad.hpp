@@ -19,6 +19,8 @@ struct BackwardGraph {
     };
     std::vector<Leaf> leaves;
     std::vector<graph::Value> gradients;  // one for each of FragmentGradient::edges; null: none
+    std::vector<graph::DimFact> assumes;  // of sizes, beyond what the forward graph does
+    bool sized = true;                    // its leaves show every size that it needs
     // Native code, for tensors that lie in memory so; made when they first come.
     struct Native {
         std::vector<const tensor::LayoutClass*> layouts;

@@ -42,8 +42,9 @@ void Recorder::conclude_load_attr(vm::Frame& frame, uint32_t next) {
         Value actual = frame.registers[i.a];
         if (vm::is_tensor(actual)) return refuse("unknown-tensor");
         if (site.name->view() == "is_leaf" && vm::tensor_of(object).requires_grad()) return refuse("instruction", "a tensor's attribute");
+        auto sizes = site.name->view() == "shape" ? size_read(current_.operands[0], actual) : std::nullopt;
         consume_operands();
-        return write(i.a, constant(actual));
+        return write(i.a, sizes ? *sizes : constant(actual));
     }
     if (tensors || current_.reads) return refuse("instruction");
     int32_t from = operand(current_.operands[0]);

@@ -158,6 +158,7 @@ bool Recorder::prepare_native(vm::Frame&, Value callee, std::span<const Source> 
             if (!take_in_items(sources[k], values[k], 0)) return false;
         }
     }
+    plan_call();
     return true;
 }
 
@@ -375,7 +376,8 @@ void Recorder::conclude_call(vm::Frame& frame, uint32_t next) {
     if (depth != depth_) return refuse("instruction");
     if (current_.callee.is_kind(Kind::Function)) return refuse("calls-back");
     if (!current_.reads && current_.made.empty()) {
-        bool metadata = current_.native && current_.native->row->record == vm::Record::metadata &&
+        bool length = current_.native && current_.native->row->name == std::string_view("len");
+        bool metadata = current_.native && (current_.native->row->record == vm::Record::metadata || length) &&
                         std::any_of(current_.values.begin(), current_.values.end(),
                                     [&](const Ref& v) { return vm::is_tensor(v); });
         // Strides that follow from nothing are not guarded.
@@ -392,7 +394,8 @@ void Recorder::conclude_call(vm::Frame& frame, uint32_t next) {
         if (metadata && !current_.ran) {
             guard_attributes();
             segment_->kept.push_back(frame.registers[i.a]);
-            Source result = constant(frame.registers[i.a]);
+            auto sizes = size_call(frame.registers[i.a]);
+            Source result = sizes ? *sizes : constant(frame.registers[i.a]);
             size_t used = i.c + 1u + (op == Op::CALL_METHOD || op == Op::CALL_METHOD_KW ? 1u : 0u);
             for (size_t r = 0; r < used; ++r) write(static_cast<uint16_t>(i.b + r), Source{});
             return write(i.a, result);

@@ -72,6 +72,7 @@ bool Recorder::prepare(vm::Frame& frame) {
         take(i.b);
         take_constant(i.c);
         arguments_are_operands();
+        if (op == Op::INDEX_K) plan_index(false);
         return true;
     }
     if (is_compare_jump(op)) {
@@ -150,15 +151,18 @@ bool Recorder::prepare(vm::Frame& frame) {
             take(i.b);
             take(i.c);
             arguments_are_operands();
+            if (op == Op::STORE_INDEX) plan_index(true);
             return true;
         case Op::INDEX:
             take(i.b);
             take(i.c);
             arguments_are_operands();
+            plan_index(false);
             return true;
         case Op::SLICE:
             take(i.b);
             take_range(i.c, 2);
+            plan_index(false);
             break;
         case Op::BUILD_SLICE: take_range(i.b, 3); break;
         case Op::STORE_ATTR:
@@ -206,6 +210,7 @@ Source Recorder::result_of_operators(Value actual) {
             state.info = tensors_[*known].info;
             state.info.object = -1;
             state.tensor = vm::tensor_of(actual);
+            state.shape = tensors_[*known].shape;
             if (state.info.steps.empty()) state.info.steps.push_back({tensor::Op::Detach, {}});
             return {Source::Tensor, static_cast<int32_t>(add_tensor(std::move(state)))};
         }
@@ -235,9 +240,13 @@ Source Recorder::result_of_operators(Value actual) {
 
 // Sizes, dims and other arguments that shaped the graph are what they were.
 void Recorder::guard_attributes() {
+    bool as_planned = current_.met == current_.expected.size() || current_.may_not_come;
+    if (!as_planned) specialise_operands({});
     for (size_t k = 0; k < current_.operands.size(); ++k) {
         const Source& source = current_.operands[k];
         if (source.kind != Source::Slot) continue;
+        const auto& sized = current_.sized_slots;
+        if (as_planned && std::find(sized.begin(), sized.end(), source.index) != sized.end()) continue;
         bool number = false, otherwise = false;  // x[k] = k is both
         for (size_t p = 0; p < current_.arguments.size(); ++p) {
             if (current_.arguments[p] == source) (current_.as_number[p] ? number : otherwise) = true;
@@ -283,6 +292,7 @@ void Recorder::conclude_step(vm::Frame& frame, uint32_t next) {
     int32_t dst = writes ? new_slot(frame.registers[i.a]) : -1;
     uint16_t flags = op == Op::FORMAT ? i.c : op == Op::BUILD_DICT ? i.c : uint16_t{0};
     emit_step(op, current_.operands, dst, flags);
+    if (writes) follow_step(op, current_.operands, dst, frame.registers[i.a]);
     consume_operands();
     if (info.b == lang::Role::regs) {
         for (size_t r = 0; r < current_.operands.size(); ++r) write(static_cast<uint16_t>(i.b + r), Source{});
@@ -539,6 +549,11 @@ void Recorder::conclude(vm::Frame& frame, uint32_t next) {
             unpack.a = from;
             unpack.imm = i.c;
             unpack.snapshot = snapshot;
+            if (auto dims = dims_of(current_.operands[0]); dims && dims->size() == i.c) {
+                for (unsigned k = 0; k < i.c; ++k) {
+                    if (!(*dims)[k].is_constant()) slot_dims_[first + static_cast<int32_t>(k)] = (*dims)[k];
+                }
+            }
             consume_operands();
             for (unsigned k = 0; k < i.c; ++k) {
                 write(static_cast<uint16_t>(i.a + k), {Source::Slot, first + static_cast<int32_t>(k)});

@@ -34,6 +34,19 @@ bool same_geometry(const Tensor& a, const Tensor& b) {
            (a.strides() == b.strides() || a.numel() <= 1);
 }
 
+bool same_steps(const TensorInfo& a, const TensorInfo& b) {
+    auto moves = [](const ViewStep& step) { return step.op != Op::Detach; };
+    std::vector<const ViewStep*> left, right;
+    for (const ViewStep& step : a.steps) {
+        if (moves(step)) left.push_back(&step);
+    }
+    for (const ViewStep& step : b.steps) {
+        if (moves(step)) right.push_back(&step);
+    }
+    return std::equal(left.begin(), left.end(), right.begin(), right.end(),
+                      [](const ViewStep* x, const ViewStep* y) { return x->op == y->op && x->attrs == y->attrs; });
+}
+
 }  // namespace
 
 void Recorder::refuse(std::string_view reason, std::string detail) {
@@ -48,6 +61,7 @@ Fragment& Recorder::fragment() {
         fragment_ = static_cast<int32_t>(segment_->fragments.size() - 1);
         number_values_.clear();
         Fragment& made = *segment_->fragments.back();
+        made.graph.dims() = dims_;
         made.graph.set_span(top().code->plain->spans[current_.at]);
         made.line = static_cast<int>(top().code->plain->source->line_of(top().code->plain->spans[current_.at].begin));
     }
@@ -73,11 +87,18 @@ std::optional<uint32_t> Recorder::known_tensor(const Tensor& tensor) {
     auto [first, last] = by_storage_.equal_range(&tensor.storage());
     if (first == last) return std::nullopt;
     std::optional<uint32_t> like;
+    bool alike = false;
     for (uint32_t i = 0; i < tensors_.size(); ++i) {
         bool here = std::any_of(first, last, [&](const auto& entry) { return entry.second == tensors_[i].info.root; });
         if (!here) continue;
         if (tensors_[i].tensor.is(tensor)) return i;
-        if (!like && same_geometry(tensors_[i].tensor, tensor)) like = i;
+        if (!same_geometry(tensors_[i].tensor, tensor)) continue;
+        // Alike for these sizes: for others they may be different parts.
+        if (like && !(tensors_[i].shape == tensors_[*like].shape && same_steps(tensors_[i].info, tensors_[*like].info))) alike = true;
+        if (!like) like = i;
+    }
+    if (alike && has_symbols() && have_current_) {
+        for (uint32_t s = 0; s < dims_.symbol_count(); ++s) specialise(s);
     }
     return like;
 }
@@ -106,23 +127,22 @@ std::optional<uint32_t> Recorder::find_tensor(const Tensor& tensor) {
 
 // A tensor that came from outside, in slot `slot`.
 Source Recorder::take_in(const Tensor& tensor, int32_t slot, int32_t snapshot, std::string what) {
+    auto known = known_tensor(tensor);
+    if (known && tensors_[*known].tensor.is(tensor) && tensors_[*known].info.object >= 0) {
+        Instruction& same = emit(TraceOp::GuardSame);
+        same.a = slot;
+        same.b = tensors_[*known].info.object;
+        same.snapshot = snapshot;
+        return {Source::Tensor, static_cast<int32_t>(*known)};
+    }
+    uint64_t any = dynamic_dims(tensor, slot, what);
     Instruction& guard = emit(TraceOp::GuardTensor);
-    segment_->guards.push_back({tensor.layout_class(), tensor.sizes(), {}});
+    segment_->guards.push_back({tensor.layout_class(), tensor.sizes(), {}, any, {}});
     guard.pointer = &segment_->guards.back();
     guard.a = slot;
     guard.snapshot = snapshot;
     if (segment_->snapshots[static_cast<size_t>(snapshot)].what.empty()) {
         segment_->snapshots[static_cast<size_t>(snapshot)].what = std::move(what);
-    }
-    if (auto known = known_tensor(tensor)) {
-        TensorState& state = tensors_[*known];
-        if (state.tensor.is(tensor) && state.info.object >= 0) {
-            Instruction& same = emit(TraceOp::GuardSame);
-            same.a = slot;
-            same.b = state.info.object;
-            same.snapshot = snapshot;
-            return {Source::Tensor, static_cast<int32_t>(*known)};
-        }
     }
     // Not of one that is known: a result of this trace is a promise until its fragment has run, and has no history yet.
     if (tensor.requires_grad()) {
@@ -131,6 +151,7 @@ Source Recorder::take_in(const Tensor& tensor, int32_t slot, int32_t snapshot, s
         leaf.imm = autograd::is_leaf(tensor);
         leaf.snapshot = snapshot;
     }
+    graph::Shape shape = symbols_for(tensor, slot, any);
     auto [first, last] = by_storage_.equal_range(&tensor.storage());
     bool shared = first != last;
     for (auto it = first; it != last; ++it) {
@@ -150,6 +171,7 @@ Source Recorder::take_in(const Tensor& tensor, int32_t slot, int32_t snapshot, s
     }
     Root root;
     root.tensor = tensor;
+    root.shape = shape;
     root.object = slot;
     root.in_memory = true;
     root.outside = true;
@@ -159,6 +181,7 @@ Source Recorder::take_in(const Tensor& tensor, int32_t slot, int32_t snapshot, s
     state.info.root = index;
     state.info.object = slot;
     state.tensor = tensor;
+    state.shape = std::move(shape);
     return {Source::Tensor, static_cast<int32_t>(add_tensor(std::move(state)))};
 }
 
@@ -187,7 +210,9 @@ graph::Value Recorder::root_value(uint32_t index) {
         return root.value;
     }
     int32_t object = root_object(index);
-    root.value = now.graph.input(graph::type_of(root.tensor));
+    graph::TensorType type = graph::type_of(root.tensor);
+    type.shape = root.shape;
+    root.value = now.graph.input(type);
     root.fragment = fragment_;
     now.inputs.push_back({object, false});
     now.layouts.push_back(root.tensor.layout_class());
@@ -202,7 +227,7 @@ graph::Value Recorder::tensor_value(uint32_t index) {
     if (state.fragment == fragment_ && state.version == root.version && state.value) return state.value;
     for (const ViewStep& step : state.info.steps) {
         graph::Value inputs[] = {value};
-        value = fragment().graph.add(step.op, inputs, graph::symbolic(step.attrs));
+        value = add_node(step.op, inputs, step.attrs);
         note_node(value, state.carries && step.op != Op::Detach);
     }
     if (root.tensor.requires_grad() && !state.carries && value->op != Op::Detach) value = without_history(value);
@@ -215,6 +240,17 @@ graph::Value Recorder::tensor_value(uint32_t index) {
 graph::Value Recorder::operand_value(const Tensor& tensor) {
     if (auto known = find_tensor(tensor)) return tensor_value(*known);
     if (tensor.is_weak()) {  // a number that C++ code wrote
+        if (current_.count && current_.count->first == tensor::item(tensor)) {
+            Root root;
+            root.tensor = tensor;
+            root.number = true;
+            root.object = size_slot(current_.count->second, Value::real(tensor::item(tensor).to_double()));
+            TensorState state;
+            state.info.object = root.object;
+            state.info.root = add_root(std::move(root));
+            state.tensor = tensor;
+            return tensor_value(add_tensor(std::move(state)));
+        }
         return fragment().graph.number(tensor::item(tensor));
     }
     return nullptr;
@@ -307,9 +343,9 @@ int32_t Recorder::root_object(uint32_t index) {
     Fragment::Output output{index, root.value, slot, false, false, root.tensor.requires_grad(), order_of(root.tensor), false, nullptr, root.spent, {}, 0};
     if (root.fragment == fragment_) {
         // Not computed yet: an object that gets its memory with the fragment.
+        segment_->guards.push_back(promised(root.tensor, root.shape));
         Instruction& promise = emit(TraceOp::Promise);
         promise.dst = slot;
-        segment_->guards.push_back({root.tensor.layout_class(), root.tensor.sizes(), root.tensor.strides()});
         promise.pointer = &segment_->guards.back();
         promise.imm = root.flags ? root.flags->requires_grad : root.tensor.requires_grad();
         promise.value = Value::object(actual.get().o->cls);
@@ -344,9 +380,9 @@ int32_t Recorder::object_of(uint32_t index) {
         view.imm = index;
         view.snapshot = snapshot_before();
     } else {
+        segment_->guards.push_back(promised(state.tensor, state.shape));
         Instruction& promise = emit(TraceOp::Promise);
         promise.dst = slot;
-        segment_->guards.push_back({state.tensor.layout_class(), state.tensor.sizes(), state.tensor.strides()});
         promise.pointer = &segment_->guards.back();
         promise.imm = state.flagged ? state.info.requires_grad : state.tensor.requires_grad();
         promise.value = Value::object(actual.get().o->cls);
@@ -356,9 +392,24 @@ int32_t Recorder::object_of(uint32_t index) {
     return slot;
 }
 
+// What a promise looks like; sizes that follow from symbols make it row-major or dense, or are what they were.
+TensorGuard Recorder::promised(const Tensor& tensor, const graph::Shape& shape) {
+    TensorGuard guard{tensor.layout_class(), tensor.sizes(), tensor.strides(), 0, {}};
+    if (!is_symbolic(shape)) return guard;
+    if (!tensor.is_contiguous()) {
+        specialise(shape);
+        share_facts();
+        return guard;
+    }
+    guard.strides = {};
+    guard.shape = shape;
+    return guard;
+}
+
 // All that is pending is computed here.
 void Recorder::launch() {
     if (fragment_ < 0) return;
+    share_facts();
     Fragment& now = fragment();
     for (Fragment::Output& output : now.outputs) {
         output.value = roots_[output.root].value;
@@ -457,6 +508,7 @@ void Recorder::ran(Op op, tensor::Tensors inputs, const tensor::Attrs& attrs, st
         ~Unpause() { flag = false; }
     } unpause{paused_};
     if (resume_ < 0) resume_ = snapshot_before();
+    last_call_ = nullptr;
     bool random = tensor::info(op).kind == tensor::Kind::Random;
     if (random) {
         for (size_t i = 0; i < inputs.size(); ++i) {
@@ -473,12 +525,14 @@ void Recorder::ran(Op op, tensor::Tensors inputs, const tensor::Attrs& attrs, st
             }
             Root root;
             root.tensor = inputs[i];
+            root.shape = graph::symbolic(inputs[i].sizes());
             root.object = slot;
             root.in_memory = true;
             TensorState state;
             state.info.root = add_root(std::move(root));
             state.info.object = slot;
             state.tensor = inputs[i];
+            state.shape = graph::symbolic(inputs[i].sizes());
             add_tensor(std::move(state));
         }
         current_.made.clear();
@@ -509,6 +563,13 @@ void Recorder::ran(Op op, tensor::Tensors inputs, const tensor::Attrs& attrs, st
         values.push_back(value);
     }
     current_.ran = true;
+    graph::Attrs symbolic = attributes_of(op, attrs, inputs);
+    if (has_symbols()) {
+        last_call_ = std::make_shared<autograd::SymbolicCall>();
+        last_call_->owner = own_symbols_;
+        last_call_->attrs = symbolic;
+        for (graph::Value value : values) last_call_->operands.push_back(value->shape());
+    }
     bool view = tensor::info(op).kind == tensor::Kind::View && results[0].shares_storage(inputs[0]);
     if (view) {
         auto from = known_tensor(inputs[0]);
@@ -516,14 +577,19 @@ void Recorder::ran(Op op, tensor::Tensors inputs, const tensor::Attrs& attrs, st
         TensorState state;
         state.info = tensors_[*from].info;
         state.info.object = -1;
-        state.info.steps.push_back({op, attrs});
+        state.info.steps.push_back({op, symbolic});
         state.tensor = results[0];
         state.carries = vm_.tensors.grad_enabled && inputs[0].requires_grad() && op != Op::Detach;
-        tensor_value(add_tensor(std::move(state)));
+        uint32_t index = add_tensor(std::move(state));
+        try {
+            tensors_[index].shape = tensor_value(index)->shape();
+        } catch (const tensor::Error& error) {
+            return refuse("unknown-tensor", error.what());
+        }
         return;
     }
     try {
-        graph::Value node = fragment().graph.add(op, values, graph::symbolic(attrs));
+        graph::Value node = add_node(op, values, symbolic);
         bool with_grad = std::any_of(results.begin(), results.end(), [](const Tensor& t) { return t.requires_grad(); });
         // The tape is written after the observer is told: what takes part is known from the operands.
         if (vm_.tensors.grad_enabled) {
@@ -539,7 +605,9 @@ void Recorder::ran(Op op, tensor::Tensors inputs, const tensor::Attrs& attrs, st
             note_node(root.value, with_grad);
             if (ends && tensor::is_float(results[i].dtype())) root.value = without_history(root.value);
             root.fragment = fragment_;
+            root.shape = root.value->shape();
             TensorState state;
+            state.shape = root.shape;
             state.info.root = add_root(std::move(root));
             state.tensor = results[i];
             add_tensor(std::move(state));
@@ -593,7 +661,7 @@ void Recorder::wrote(Op op, tensor::Tensors inputs, const tensor::Attrs& attrs, 
                 values.push_back(operand_value(input));
                 if (!values.back()) return refuse("unknown-tensor", std::string(tensor::name_of(op)));
             }
-            value = fragment().graph.add(op, values, graph::symbolic(attrs));
+            value = add_node(op, values, attributes_of(op, attrs, inputs));
             note_node(value, false);
         }
         if (!value) return refuse("unknown-tensor", std::string(tensor::name_of(op)));
@@ -610,7 +678,7 @@ void Recorder::wrote(Op op, tensor::Tensors inputs, const tensor::Attrs& attrs, 
             graph::Value operand[] = {value};
             value = fragment().graph.add(Op::ToDevice, operand, move);
         }
-        graph::Shape shape = graph::symbolic(target.sizes());
+        const graph::Shape shape = tensors_[*known].shape;
         if (!(value->shape() == shape)) {
             graph::Attrs expand;
             expand.sizes = shape;
@@ -621,11 +689,12 @@ void Recorder::wrote(Op op, tensor::Tensors inputs, const tensor::Attrs& attrs, 
         std::vector<graph::Value> parents = {root_value(root_index)};
         for (size_t i = 0; i + 1 < steps.size(); ++i) {
             graph::Value operand[] = {parents.back()};
-            parents.push_back(fragment().graph.add(steps[i].op, operand, graph::symbolic(steps[i].attrs)));
+            parents.push_back(add_node(steps[i].op, operand, steps[i].attrs));
         }
         for (size_t i = steps.size(); i-- > 0;) {
-            value = autograd::scatter_back(builder, steps[i].op, graph::symbolic(steps[i].attrs), parents[i], value);
+            value = autograd::scatter_back(builder, steps[i].op, steps[i].attrs, parents[i], value);
         }
+        share_facts();
         value = written_value(value, roots_[root_index].tensor, nodes_before);
         if (!value) return refuse("aliased", "one value is written to memory of two layouts");
         note_node(value, false);

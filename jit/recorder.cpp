@@ -61,6 +61,14 @@ void Recorder::start_segment(vm::Frame& frame, uint32_t pc) {
     grads_.clear();
     cells_.clear();
     number_values_.clear();
+    dims_ = graph::DimEnv();
+    guarded_ = 0;
+    own_symbols_ = std::make_shared<int>(0);
+    last_call_ = nullptr;
+    slot_dims_.clear();
+    slot_shapes_.clear();
+    slot_parts_.clear();
+    names_.clear();
     fragment_ = -1;
     resume_ = -1;
     advances_ = draws_ = 0;
@@ -93,6 +101,7 @@ void Recorder::finish_segment(bool keep) {
         segment_->tensors.push_back(state.info);
     }
     for (auto& fragment : segment_->fragments) {
+        if (fragment->launched) bind_symbols(*fragment);  // outputs were added until now
         for (Fragment::Output& output : fragment->outputs) {
             const Root& root = roots_[output.root];
             Root::Flags flags = root.flags ? *root.flags : flags_of(root.tensor);
@@ -200,6 +209,14 @@ void Recorder::take_back() {
                 drop = true;
                 results = static_cast<size_t>(i.imm);
                 break;
+            case TraceOp::GuardSizes: {
+                std::vector<uint32_t> symbols;
+                graph::collect_symbols(segment_->facts[static_cast<size_t>(i.imm)].a, symbols);
+                graph::collect_symbols(segment_->facts[static_cast<size_t>(i.imm)].b, symbols);
+                drop = std::any_of(symbols.begin(), symbols.end(),
+                                   [&](uint32_t symbol) { return is_gone(segment_->symbols[symbol].slot); });
+                break;
+            }
             case TraceOp::GuardApart:
             case TraceOp::GuardSame: drop = is_gone(i.a) || is_gone(i.b); break;
             case TraceOp::GuardIs:
@@ -352,6 +369,7 @@ void Recorder::finalize(vm::Frame& frame, const lang::Instr* pc) {
         if (vm_.depth() != depth_) stop();
         return;
     }
+    share_facts();
     conclude(frame, next);
     have_current_ = false;
     if (!done_ && current_.refused) {

@@ -6,6 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "autograd/indexing.hpp"
+#include "autograd/traced_emit.hpp"
 #include "jit/trace.hpp"
 #include "tensor/observer.hpp"
 
@@ -13,7 +15,7 @@ namespace talc::jit {
 
 class Jit;
 
-class Recorder final : public tensor::Observer {
+class Recorder final : public autograd::SizeObserver {
   public:
     // Recording begins at the innermost frame's next instruction and ends, at the latest, when `root` returns.
     Recorder(Jit& jit, Vm& vm, Anchor& anchor, size_t root_depth, bool at_anchor);
@@ -30,6 +32,13 @@ class Recorder final : public tensor::Observer {
     void number(const tensor::Tensor& made, size_t argument) override;
     void reading(const tensor::Tensor& tensor) override;
     void grad_set(const tensor::Tensor& leaf, const tensor::Tensor& grad) override;
+    std::shared_ptr<const tensor::Remembered> remember() override { return std::move(last_call_); }
+    void size_used() override;
+    bool follows(const autograd::SymbolicCall& call) const override;
+    graph::Shape shape_of(const tensor::Tensor& tensor) override;
+    graph::DimEnv& dims() override { return dims_; }
+    void attributes(tensor::Op op, const graph::Attrs& attrs) override;
+    void sized(const tensor::Tensor& made, graph::Dim dim) override;
 
   private:
     struct ShadowFrame {
@@ -45,6 +54,7 @@ class Recorder final : public tensor::Observer {
     // Memory of the recorded program.
     struct Root {
         tensor::Tensor tensor;       // with the root's own geometry; keeps the storage alive
+        graph::Shape shape;          // its sizes, as far as they follow from symbols
         graph::Value value = nullptr;  // in fragment `fragment`
         int32_t fragment = -1;
         int32_t object = -1;         // slot of an object with this memory
@@ -68,6 +78,7 @@ class Recorder final : public tensor::Observer {
     struct TensorState {
         TensorInfo info;
         tensor::Tensor tensor;
+        graph::Shape shape;
         graph::Value value = nullptr;
         int32_t fragment = -1;
         uint32_t version = 0;
@@ -94,6 +105,19 @@ class Recorder final : public tensor::Observer {
         std::optional<std::string> refused;
         std::string refused_detail;
         std::vector<std::pair<tensor::Tensor, tensor::Tensor>> grads;  // set by it
+        // How sizes follow from sizes.
+        struct Sized {
+            tensor::Op op;
+            graph::Attrs attrs;
+        };
+        std::vector<Sized> expected;      // operators with sizes that it will run, in order
+        size_t met = 0;                   // of those
+        std::optional<Sized> given;       // told for the next operator
+        std::optional<std::pair<tensor::Scalar, graph::Dim>> count;  // a number that it computes from sizes
+        bool plain_sizes = false;         // the sizes in attributes follow from nothing but its arguments
+        bool planned = false, sizes_planned = false;
+        bool may_not_come = false;        // what is expected
+        std::vector<int32_t> sized_slots;  // arguments that need no guard, for their expressions are in the graph
         // To go back to before it: what it changed, and the state that the interpreter would find.
         std::vector<std::pair<uint32_t, Root>> old_roots;
         Snapshot before;
@@ -173,6 +197,33 @@ class Recorder final : public tensor::Observer {
     void guard_attributes();
     bool has_tensor(Value value, int depth = 0) const;
 
+    // ---- record_sizes.cpp: sizes that are symbols
+    bool has_symbols() const { return dims_.symbol_count() > 0; }
+    bool is_symbolic(const graph::Shape& shape) const;
+    uint64_t dynamic_dims(const tensor::Tensor& tensor, int32_t slot, const std::string& what);
+    graph::Shape symbols_for(const tensor::Tensor& tensor, int32_t slot, uint64_t dims);
+    void share_facts();              // between the segment and the current graph; new ones are guarded
+    graph::Value add_node(tensor::Op op, std::span<const graph::Value> values, const graph::Attrs& attrs);
+    void settle_shape(const graph::Shape& shape);
+    void specialise(uint32_t symbol);
+    void specialise(const graph::Shape& shape);
+    void specialise_operands(tensor::Tensors inputs);
+    void specialise_tensors(Value value, int depth);
+    graph::Attrs attributes_of(tensor::Op op, const tensor::Attrs& attrs, tensor::Tensors inputs);
+    void bind_symbols(Fragment& now);
+    int32_t size_slot(graph::Dim dim, Value actual);
+    std::optional<Source> size_read(Source tensor, Value actual);
+    std::optional<Source> size_call(Value actual);
+    std::optional<graph::Dim> dim_of(Source source) const;
+    std::optional<std::vector<graph::Dim>> dims_of(Source source);
+    void follow_step(lang::Op op, std::span<const Source> operands, int32_t dst, Value actual);
+    void plan_call();
+    void plan_index(bool writes);
+    std::optional<graph::Dim> planned_dim(Source source, Value actual);
+    bool planned_item(Source key, Value actual, graph::Graph& graph, std::vector<autograd::IndexItem<autograd::GraphEmit>>& items);
+    graph::Shape planned_sizes(size_t first, size_t last);
+    graph::Shape shape_of_argument(size_t k);
+
     // ---- record_tensors.cpp: tensors
     Fragment& fragment();
     uint32_t add_root(Root root);
@@ -185,6 +236,7 @@ class Recorder final : public tensor::Observer {
     graph::Value operand_value(const tensor::Tensor& tensor);
     graph::Value written_value(graph::Value value, const tensor::Tensor& memory, size_t nodes_before);
     int32_t object_of(uint32_t tensor);
+    TensorGuard promised(const tensor::Tensor& tensor, const graph::Shape& shape);
     int32_t root_object(uint32_t root);
     void save_root(uint32_t root);
     void launch();
@@ -222,6 +274,14 @@ class Recorder final : public tensor::Observer {
     std::unordered_map<const tensor::TensorImpl*, Source> grads_;  // of leaves, as far as known
     std::unordered_map<int32_t, graph::Value> number_values_;      // slot -> input of the current fragment
     std::unordered_map<const vm::Cell*, Source> cells_;            // what the segment has stored in them
+    graph::DimEnv dims_;       // the segment's symbols and what is known of them
+    size_t guarded_ = 0;       // facts that have a guard
+    std::shared_ptr<void> own_symbols_;
+    std::shared_ptr<autograd::SymbolicCall> last_call_;
+    std::unordered_map<int32_t, graph::Dim> slot_dims_;                 // ints that follow from sizes
+    std::unordered_map<int32_t, std::vector<graph::Dim>> slot_shapes_;  // tuples of such
+    std::unordered_map<int32_t, std::vector<Source>> slot_parts_;       // tuples and slices made here
+    std::unordered_map<std::string, uint32_t> names_;                   // of tensors taken in
     int32_t fragment_ = -1;
     int32_t resume_ = -1;
     uint32_t advances_ = 0, draws_ = 0;

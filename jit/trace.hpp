@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -32,7 +33,9 @@ const char* name_of(TraceOp op);
 struct TensorGuard {
     const tensor::LayoutClass* layout;
     tensor::Dims sizes;
-    tensor::Dims strides = {};  // of promises, which look like what they will be
+    tensor::Dims strides = {};  // of promises, which look like what they will be; empty: row-major
+    uint64_t any = 0;           // dims whose size is a symbol
+    graph::Shape shape = {};    // of promises whose sizes follow from symbols
 };
 
 struct Instruction {
@@ -59,7 +62,7 @@ struct Source {
 // One step from a tensor to a view of it.
 struct ViewStep {
     tensor::Op op;
-    tensor::Attrs attrs;
+    graph::Attrs attrs;
 };
 
 // A tensor of the recorded program: a root is memory of its own; others are views of one.
@@ -176,6 +179,12 @@ struct Break {
 
 struct Anchor;
 
+// Where the value of a symbol is found: a size of the tensor in a slot.
+struct SymbolSource {
+    int32_t slot;
+    uint32_t dim;
+};
+
 struct Segment {
     Anchor* anchor = nullptr;
     uint32_t number = 0;
@@ -189,6 +198,9 @@ struct Segment {
     std::vector<TensorInfo> tensors;
     std::deque<vm::AttrCache> sites;
     std::deque<TensorGuard> guards;
+    std::vector<SymbolSource> symbols;      // by number; shared by all fragments
+    std::vector<graph::DimFact> facts;      // what was assumed of them
+    std::vector<graph::Shape> shapes;       // sizes that the program looks at
     std::vector<Break> breaks;
     int32_t slots = 0;
     bool loops = false;  // ends where it begins
@@ -224,6 +236,9 @@ struct Anchor {
     bool disabled = false;
     std::vector<std::unique_ptr<Segment>> owned;
     std::vector<std::string> recompiles;  // guard, expected, actual
+    // Tensors from outside, by place and name: the sizes of the last recording, and the dims that have changed.
+    std::map<std::string, tensor::Dims> sizes;
+    std::map<std::string, uint64_t> changed;
 };
 
 }  // namespace talc::jit

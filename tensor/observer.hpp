@@ -2,12 +2,18 @@
 // Sees what an engine's tensor code does, operator by operator and in order: the recorder of traces is one. Operators
 // run as ever; what autograd/ does on the way (recording, gradients of a backward pass) is shown as the operators that
 // it runs.
+#include <memory>
 #include <span>
 
 #include "tensor/ops.hpp"
 #include "tensor/tensor.hpp"
 
 namespace talc::tensor {
+
+// What an observer wants to know again when the gradient of an operator is computed.
+struct Remembered {
+    virtual ~Remembered() = default;
+};
 
 class Observer {
   public:
@@ -25,6 +31,10 @@ class Observer {
     virtual void reading(const Tensor& tensor) = 0;
     // A leaf's gradient was set (empty: taken away), by a backward pass or by the program.
     virtual void grad_set(const Tensor& leaf, const Tensor& grad) = 0;
+    // The operator that ran last goes on the tape.
+    virtual std::shared_ptr<const Remembered> remember() { return nullptr; }
+    // A number that was computed from sizes has become an operand.
+    virtual void size_used() {}
 };
 
 }  // namespace talc::tensor

@@ -58,7 +58,11 @@ Lowered lower(const FragmentSpec& fragment, const LowerOptions& options) {
     start = Clock::now();
     Plan plan = schedule(fragment, *graph, symbols, options, std::move(fusion), std::move(log));
     plan.log.add("passes", "schedule {:.3f} ms", milliseconds_since(start));
-    return {std::move(graph), std::move(plan)};
+    std::vector<graph::DimFact> assumes;
+    for (const graph::DimFact& fact : graph->dims().facts()) {
+        if (!fragment.graph->dims().knows(fact)) assumes.push_back(fact);
+    }
+    return {std::move(graph), std::move(plan), std::move(assumes)};
 }
 
 }  // namespace talc::inductor

@@ -10,6 +10,7 @@ namespace talc::inductor {
 struct Lowered {
     std::unique_ptr<graph::Graph> graph;
     Plan plan;
+    std::vector<graph::DimFact> assumes;  // of sizes, beyond what the fragment's graph does
 };
 Lowered lower(const FragmentSpec& fragment, const LowerOptions& options = {});
 

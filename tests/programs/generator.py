@@ -12,9 +12,11 @@ from statements import Body
 
 
 class Program:
-    def __init__(self, seed, native=False):
+    def __init__(self, seed, native=False, moving=False):
         self.rng = random.Random(seed)
+        self.seed = seed
         self.native = native
+        self.moving = moving
         self.helpers = []
         self.class_name = "Box"
         self.w = Writer(self.rng)
@@ -159,12 +161,17 @@ class Program:
         if any("rand(" in line for line in w.lines):
             w.put("manual_seed(3)")
         base = {"A": r.randint(2, 3), "B": r.randint(2, 4)}
+        moving = random.Random(self.seed)
         previous = {}
         for c in range(r.randint(4, 8)):
             name, params = r.choice(functions)
             sizes = dict(base)
             k = r.random()
-            if k < 0.12:
+            if self.moving:
+                sizes = {"A": moving.randint(2, 6), "B": moving.randint(2, 5) if moving.random() < 0.3 else base["B"]}
+                if moving.random() < 0.1:
+                    sizes[moving.choice("AB")] = moving.choice([0, 1, 1])
+            elif k < 0.12:
                 sizes["A"] = r.choice([1, 2, 4, 5])
             elif k < 0.2:
                 sizes["B"] = r.choice([1, 2, 3, 5])
@@ -243,8 +250,9 @@ class Program:
         return name
 
 
-def generate(seed, native=False):
-    return Program(seed, native).text()
+def generate(seed, native=False, moving=False):
+    """`moving`: the sizes of the arguments change with every call."""
+    return Program(seed, native, moving).text()
 
 
 if __name__ == "__main__":

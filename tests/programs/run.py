@@ -5,6 +5,7 @@
     run.py 1000 --backend aot_eager      the same with gradients taken on the captured graph (bit-exact)
     run.py 1000 --backend inductor       native code (numbers may differ by rounding)
     run.py 1000 --device cuda            the interpreter on the CPU beside compiled code on the GPU
+    run.py 1000 --moving                 the sizes of arguments change with every call
     run.py --seed 17 --show              one program
     run.py --planted                     deliberate miscompiles, of a build with TALC_PLANT_BUGS: each must be found
 
@@ -41,12 +42,13 @@ def environment(**more):
 
 
 def engine(backend, flavour, device=""):
-    """Of two flavours: the programs' functions are compiled, or everything is that can be."""
+    """Of three flavours: the programs' functions are compiled (2: with symbols for all sizes), or everything is that can be."""
     where = {"TALC_DEVICE": device} if device else {}
     if backend == "interp":
         return environment(TALC_JIT="off", **where)
-    if flavour == 0:
-        return environment(TALC_JIT="off", TALC_PROGRAMS_BACKEND=backend, **where)
+    if flavour in (0, 2):
+        dynamic = {"TALC_PROGRAMS_DYNAMIC": "1"} if flavour == 2 else {}
+        return environment(TALC_JIT="off", TALC_PROGRAMS_BACKEND=backend, **dynamic, **where)
     return environment(TALC_JIT="on", TALC_JIT_PARAMS=f"everything=1,warm_rounds=1,warm_calls=1,hot_exit=1,backend={backend}",
                        **where)
 
@@ -208,14 +210,16 @@ def campaign(options, backend, seeds, plant="", stop_at=0, quiet=False):
         if time.monotonic() - began > options.seconds:
             return 0, 0, []
         # What gets hot by itself is compiled beside the program: natively only functions are sure to be met.
-        flavour = options.flavour if options.flavour is not None else number % 2 if exact else 0
+        flavours = (0, 1, 2) if options.moving else (0, 1)
+        flavours = [flavour for flavour in flavours if exact or flavour != 1]
+        flavour = options.flavour if options.flavour is not None else flavours[number % len(flavours)]
         with tempfile.TemporaryDirectory(prefix="talc-programs-") as folder:
             runner = Runner(options.talc, folder, plant, options.timeout)
             names = {}
             for seed in batch:
                 name = f"p{seed}"
                 names[name] = seed
-                runner.write(name, generator.generate(seed, not exact))
+                runner.write(name, generator.generate(seed, not exact, options.moving))
             plain = Runner(options.talc, folder, "", options.timeout).run(engine("interp", flavour), list(names))
             other = runner.run(engine(backend, flavour, options.device), list(names))
             return len(batch), flavour, [(seed, plain.get(name), other.get(name)) for name, seed in names.items()
@@ -240,7 +244,7 @@ def shrink_and_keep(options, backend, seed, flavour):
     with tempfile.TemporaryDirectory(prefix="talc-programs-") as folder:
         runner = Runner(options.talc, folder, "", 20)
         differs = differs_with(runner, backend, flavour, options.device, exact)
-        text = generator.generate(seed, not exact)
+        text = generator.generate(seed, not exact, options.moving)
         if not differs(text):
             print(f"seed {seed}: does not differ on its own")
             return
@@ -263,7 +267,8 @@ def main():
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--seed", type=int, help="this one program")
     parser.add_argument("--show", action="store_true", help="print the program with --seed")
-    parser.add_argument("--flavour", type=int, choices=(0, 1), help="0: functions are compiled; 1: everything is")
+    parser.add_argument("--flavour", type=int, choices=(0, 1, 2), help="0: functions are compiled; 1: everything is; 2: dynamic=True")
+    parser.add_argument("--moving", action="store_true", help="sizes change with every call")
     parser.add_argument("--talc", default=str(ROOT / "build" / "talc"))
     parser.add_argument("--batch", type=int, default=50)
     parser.add_argument("--jobs", type=int, default=1)
@@ -280,7 +285,7 @@ def main():
         return planted.check(options, campaign)
     if options.seed is not None:
         if options.show:
-            print(generator.generate(options.seed, not bit_exact(options, options.backend)), end="")
+            print(generator.generate(options.seed, not bit_exact(options, options.backend), options.moving), end="")
             return 0
         seeds = [options.seed]
     else:
