@@ -83,6 +83,19 @@ class Staging {
     size_t current_ = 0, used_ = 0;
 };
 
+// A few bytes to the host without asking the driver to wait: a kernel copies them into memory that both see, and then
+// writes a number that the host looks for.
+constexpr const char* kFetchProgram = R"(
+extern "C" __global__ void fetch(const unsigned char* from, unsigned char* to, unsigned long long bytes,
+                                 volatile unsigned long long* flag, unsigned long long number) {
+    if (threadIdx.x < bytes) to[threadIdx.x] = from[threadIdx.x];
+    __threadfence_system();
+    __syncthreads();
+    if (threadIdx.x == 0) *flag = number;
+}
+)";
+constexpr size_t kFetchBytes = 64;
+
 class CudaGpu;
 
 class CudaGraphOf final : public GpuGraph {
@@ -168,6 +181,7 @@ class CudaGpu final : public Gpu {
     void copy_to_host(void* to, const void* from, size_t bytes) override {
         enter();
         std::lock_guard lock(staging_mutex_);
+        if (bytes <= kFetchBytes) return fetch(to, reinterpret_cast<uint64_t>(from), bytes);
         staging_->copy_out(static_cast<char*>(to), reinterpret_cast<uint64_t>(from), bytes, stream_);
     }
     void copy_within(void* to, const void* from, size_t bytes) override {
@@ -185,7 +199,6 @@ class CudaGpu final : public Gpu {
     }
     ErrorWord* error_words(size_t count) override {
         enter();
-        constexpr unsigned kPortableAndMapped = 3;
         constexpr size_t kPage = 4096;
         std::lock_guard lock(words_mutex_);
         if (words_left_ < count) {
@@ -226,6 +239,7 @@ class CudaGpu final : public Gpu {
 
   private:
     friend class CudaGraphOf;
+    static constexpr unsigned kPortableAndMapped = 3;
 
     // The calling thread's driver calls are meant for this GPU.
     void enter() const {
@@ -235,16 +249,38 @@ class CudaGpu final : public Gpu {
         current = context_;
     }
 
+    void fetch(void* to, uint64_t from, size_t bytes) {
+        if (!fetch_) {
+            driver_.check(driver_.module_function(&fetch_, load_module(kFetchProgram), "fetch"), "finding a kernel");
+            void* data = nullptr;
+            driver_.check(driver_.host_allocate(&data, 4096, kPortableAndMapped), "taking pinned memory");
+            fetched_ = static_cast<char*>(data);
+            std::memset(fetched_, 0, 4096);
+        }
+        auto* flag = reinterpret_cast<uint64_t*>(fetched_ + 256);
+        uint64_t number = ++fetches_;
+        uint64_t words[] = {from, reinterpret_cast<uint64_t>(fetched_), bytes, reinterpret_cast<uint64_t>(flag), number};
+        void* params[] = {&words[0], &words[1], &words[2], &words[3], &words[4]};
+        driver_.check(driver_.launch(fetch_, 1, 1, 1, kFetchBytes, 1, 1, 0, stream_, params, nullptr), "starting a kernel");
+        // The driver is asked now and then, in case that something went wrong on the way.
+        for (uint64_t spins = 1; __atomic_load_n(flag, __ATOMIC_ACQUIRE) != number; ++spins) {
+            if (spins % 65536 != 0) continue;
+            Status status = driver_.stream_query(stream_);
+            if (status != 0 && status != kNotReady) driver_.check(status, "waiting for the GPU");
+        }
+        std::memcpy(to, fetched_, bytes);
+    }
+
+    // What was compiled for an architecture serves whoever has it: the library that would compile it need not be there.
     CudaModule load_module(const std::string& program) {
-        std::string looked_for;
-        const Nvrtc* nvrtc = Nvrtc::find(&looked_for);
-        std::string version = nvrtc ? nvrtc->version() : "";
-        std::string content = fmt::format("{}\n{}\n{}", architecture_, version, program);
+        std::string content = fmt::format("{}\n{}", architecture_, program);
         CudaModule module = nullptr;
         if (std::optional<std::string> known = disk_.read(content, "cubin")) {
             if (driver_.module_load(&module, known->data()) == 0) return module;
             disk_.forget(content, "cubin");  // damaged
         }
+        std::string looked_for;
+        const Nvrtc* nvrtc = Nvrtc::find(&looked_for);
         if (!nvrtc) fail("kernels for the GPU need NVRTC, which was not found: looked for {}", looked_for);
         std::string cubin = nvrtc->compile(program, architecture_);
         driver_.check(driver_.module_load(&module, cubin.data()), "loading kernels");
@@ -281,6 +317,9 @@ class CudaGpu final : public Gpu {
     std::mutex capture_mutex_;
     std::mutex staging_mutex_;
     std::unique_ptr<Staging> staging_;
+    CudaFunction fetch_ = nullptr;
+    char* fetched_ = nullptr;  // 64 bytes, and at 256 the number of the fetch
+    uint64_t fetches_ = 0;
     std::mutex words_mutex_;
     ErrorWord* words_ = nullptr;
     size_t words_left_ = 0;

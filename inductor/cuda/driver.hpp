@@ -17,6 +17,7 @@ using CudaNode = struct NodeOfCuda*;
 using CudaExec = struct ExecOfCuda*;
 
 inline constexpr Status kOutOfMemory = 2;
+inline constexpr Status kNotReady = 600;
 
 // The layout that cuGraphExecKernelNodeSetParams_v2 takes.
 struct KernelNodeParams {

@@ -20,7 +20,10 @@ using tensor::is_float;
 
 namespace {
 
-constexpr int64_t kWarpRow = 1024;  // rows up to this length are folded by one warp
+constexpr int64_t kWarpRow = 1024;       // rows up to this length are folded by one warp
+constexpr int64_t kLongWarpRow = 16384;  // and up to this when there are
+constexpr int64_t kManyRows = 4096;      // so many of them
+constexpr int kChunk = 64;               // float elements of a thread whose sum is made in float
 
 class Printer {
   public:
@@ -272,7 +275,9 @@ class Printer {
             launch_.threads_x = 32;
             launch_.threads_y = 8;
             launch_.points_per_block = 32;
-        } else if (length.is_constant() && length.constant() <= kWarpRow) {
+        } else if (length.is_constant() &&
+                   (length.constant() <= kWarpRow || (length.constant() <= kLongWarpRow && launch_.points.is_constant() &&
+                                                      launch_.points.constant() >= kManyRows))) {
             fold_ = Fold::Warp;
             launch_.threads_x = 256;
             launch_.points_per_block = 8;
@@ -479,13 +484,19 @@ class Printer {
         for (ValueId id : folds) {
             const Value& fold = kernel_.values[id];
             line("{} w{} = {};", joined_type(fold), id, start_of(fold));
-            if (collects(fold)) {
-                line("float c{} = 0.0f;", id);
-                chunks = true;
+            chunks = chunks || collects(fold);
+        }
+        // Several elements on their way from memory at once.
+        int unroll = kernel_.values.size() > 80 ? 1 : kernel_.values.size() > 24 ? 4 : 8;
+        if (chunks) {
+            open("for (i64 from = first; from < last; from += {} * step) {{", kChunk);
+            line("const i64 stop = from + {0} * step < last ? from + {0} * step : last;", kChunk);
+            for (ValueId id : folds) {
+                if (collects(kernel_.values[id])) line("float c{} = 0.0f;", id);
             }
         }
-        if (chunks) line("int since = 0;");
-        open("for (i64 r = first; r < last; r += step) {{");
+        line("#pragma unroll {}", unroll);
+        open("for (i64 r = {}; r < {}; r += step) {{", chunks ? "from" : "first", chunks ? "stop" : "last");
         std::string rest = "r";
         for (size_t d = kernel_.folded.size(); d-- > 0;) {
             if (d == 0) {
@@ -512,21 +523,16 @@ class Printer {
             }
         }
         for (const loops::Store* store : stores) store_statement(*store);
+        close();
         if (chunks) {
-            open("if (++since == 64) {{");
-            line("since = 0;");
             for (ValueId id : folds) {
-                if (!collects(kernel_.values[id])) continue;
-                line("w{0} += static_cast<double>(c{0});", id);
-                line("c{0} = 0.0f;", id);
+                if (collects(kernel_.values[id])) line("w{0} += static_cast<double>(c{0});", id);
             }
             close();
         }
-        close();
         for (ValueId id : folds) {
             const Value& fold = kernel_.values[id];
-            std::string sum = collects(fold) ? fmt::format("w{0} + static_cast<double>(c{0})", id) : fmt::format("w{}", id);
-            line("w{} = {};", id, block_call(fold, sum));
+            line("w{} = {};", id, block_call(fold, fmt::format("w{}", id)));
         }
         if (launch_.folds > 0) join_blocks(folds);
         for (ValueId id : folds) {
