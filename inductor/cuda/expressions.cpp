@@ -145,7 +145,7 @@ std::string operator_text(const Value& value, DType operand, const std::string& 
         case Op::Sin: return float_call("sin", operand, a);
         case Op::Cos: return float_call("cos", operand, a);
         case Op::Tanh: return float_call("tanh", operand, a);
-        case Op::Sigmoid: return fmt::format("({0}(1) / ({0}(1) + {1}))", type, float_call("exp", operand, "-" + a));
+        case Op::Sigmoid: return fmt::format("sigmoid({})", a);
         case Op::Erf: return float_call("erf", operand, a);
         case Op::Gelu: return fmt::format("{}({})", value.mode ? "gelu_tanh" : "gelu", a);
         case Op::IsNan: return fmt::format("({0} != {0})", a);

@@ -20,10 +20,8 @@ using tensor::is_float;
 
 namespace {
 
-constexpr int64_t kWarpRow = 1024;       // rows up to this length are folded by one warp
-constexpr int64_t kLongWarpRow = 16384;  // and up to this when there are
-constexpr int64_t kManyRows = 4096;      // so many of them
-constexpr int kChunk = 64;               // float elements of a thread whose sum is made in float
+constexpr int64_t kWarpRow = 1024;  // rows up to this length are folded by one warp
+constexpr int kChunk = 64;          // float elements of a thread whose sum is made in float
 
 class Printer {
   public:
@@ -275,9 +273,7 @@ class Printer {
             launch_.threads_x = 32;
             launch_.threads_y = 8;
             launch_.points_per_block = 32;
-        } else if (length.is_constant() &&
-                   (length.constant() <= kWarpRow || (length.constant() <= kLongWarpRow && launch_.points.is_constant() &&
-                                                      launch_.points.constant() >= kManyRows))) {
+        } else if (length.is_constant() && length.constant() <= kWarpRow) {
             fold_ = Fold::Warp;
             launch_.threads_x = 256;
             launch_.points_per_block = 8;
@@ -449,6 +445,37 @@ class Printer {
         close();
     }
 
+    // What happens to the element `at` of the row.
+    void inside(const std::vector<bool>& needed, const std::vector<ValueId>& folds,
+                const std::vector<const loops::Store*>& stores) {
+        std::string rest = "at";
+        for (size_t d = kernel_.folded.size(); d-- > 0;) {
+            if (d == 0) {
+                line("const i64 r0 = {};", rest);
+                continue;
+            }
+            std::string size = index_text(kernel_.folded[d]);
+            line("const i64 r{} = {} % ({});", d, rest, size);
+            line("const i64 f{} = {} / ({});", d, rest, size);
+            rest = fmt::format("f{}", d);
+        }
+        for (size_t i = 0; i < needed.size(); ++i) {
+            if (needed[i]) statement(static_cast<ValueId>(i));
+        }
+        for (ValueId id : folds) {
+            const Value& fold = kernel_.values[id];
+            if (collects(fold)) {
+                line("c{0} += v{1};", id, fold.operands[0]);
+            } else if (to_index(fold)) {
+                line("w{0} = {1}::join(w{0}, {2}{{v{3}, v{4}}});", id, joiner(fold.op), joined_type(fold), fold.operands[0],
+                     fold.operands[1]);
+            } else {
+                line("w{0} = {1}::join(w{0}, static_cast<{2}>(v{3}));", id, joiner(fold.op), joined_type(fold), fold.operands[0]);
+            }
+        }
+        for (const loops::Store* store : stores) store_statement(*store);
+    }
+
     void pass(uint32_t phase) {
         std::vector<bool> needed(kernel_.values.size(), false);
         auto need = [&](auto& self, ValueId id) -> void {
@@ -486,8 +513,6 @@ class Printer {
             line("{} w{} = {};", joined_type(fold), id, start_of(fold));
             chunks = chunks || collects(fold);
         }
-        // Several elements on their way from memory at once.
-        int unroll = kernel_.values.size() > 80 ? 1 : kernel_.values.size() > 24 ? 4 : 8;
         if (chunks) {
             open("for (i64 from = first; from < last; from += {} * step) {{", kChunk);
             line("const i64 stop = from + {0} * step < last ? from + {0} * step : last;", kChunk);
@@ -495,34 +520,23 @@ class Printer {
                 if (collects(kernel_.values[id])) line("float c{} = 0.0f;", id);
             }
         }
-        line("#pragma unroll {}", unroll);
-        open("for (i64 r = {}; r < {}; r += step) {{", chunks ? "from" : "first", chunks ? "stop" : "last");
-        std::string rest = "r";
-        for (size_t d = kernel_.folded.size(); d-- > 0;) {
-            if (d == 0) {
-                line("const i64 r0 = {};", rest);
-                continue;
-            }
-            std::string size = index_text(kernel_.folded[d]);
-            line("const i64 r{} = {} % ({});", d, rest, size);
-            line("const i64 f{} = {} / ({});", d, rest, size);
-            rest = fmt::format("f{}", d);
+        const char* stop = chunks ? "stop" : "last";
+        std::string at = fmt::format("place{}", phase);
+        line("i64 {} = {};", at, chunks ? "from" : "first");
+        // Several elements on their way from memory at once.
+        int together = kernel_.values.size() > 80 ? 1 : kernel_.values.size() > 24 ? 4 : 8;
+        if (together > 1) {
+            open("for (; {0} + {1} * step < {2}; {0} += {3} * step) {{", at, together - 1, stop, together);
+            line("#pragma unroll");
+            open("for (int k = 0; k < {}; ++k) {{", together);
+            line("const i64 at = {} + k * step;", at);
+            inside(needed, folds, stores);
+            close();
+            close();
         }
-        for (size_t i = 0; i < needed.size(); ++i) {
-            if (needed[i]) statement(static_cast<ValueId>(i));
-        }
-        for (ValueId id : folds) {
-            const Value& fold = kernel_.values[id];
-            if (collects(fold)) {
-                line("c{0} += v{1};", id, fold.operands[0]);
-            } else if (to_index(fold)) {
-                line("w{0} = {1}::join(w{0}, {2}{{v{3}, v{4}}});", id, joiner(fold.op), joined_type(fold), fold.operands[0],
-                     fold.operands[1]);
-            } else {
-                line("w{0} = {1}::join(w{0}, static_cast<{2}>(v{3}));", id, joiner(fold.op), joined_type(fold), fold.operands[0]);
-            }
-        }
-        for (const loops::Store* store : stores) store_statement(*store);
+        open("for (; {0} < {1}; {0} += step) {{", at, stop);
+        line("const i64 at = {};", at);
+        inside(needed, folds, stores);
         close();
         if (chunks) {
             for (ValueId id : folds) {
