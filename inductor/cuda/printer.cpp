@@ -364,18 +364,20 @@ class Printer {
         line("const i64 length = {};", index_text(loops::product(kernel_.folded)));
         switch (fold_) {
             case Fold::Warp:
-                line("const i64 first = threadIdx.x % 32, step = 32, last = length;");
+                line("constexpr int step = 32;");
+                line("const i64 first = threadIdx.x % 32, last = length;");
                 open("for (i64 t = blockIdx.x * 8ll + threadIdx.x / 32; t < total; t += gridDim.x * 8ll) {{");
                 break;
             case Fold::Block:
                 slice();
-                line("const i64 first = begin + threadIdx.x, step = blockDim.x;");
+                line("constexpr int step = {};", launch_.threads_x);
+                line("const i64 first = begin + threadIdx.x;");
                 open("for (i64 t = blockIdx.x; t < total; t += gridDim.x) {{");
                 break;
             case Fold::Columns:
                 // All threads of a block come to the barriers, those past the end too; they fold nothing.
                 slice();
-                line("const i64 step = blockDim.y;");
+                line("constexpr int step = {};", launch_.threads_y);
                 open("for (i64 base = blockIdx.x * 32ll; base < total; base += gridDim.x * 32ll) {{");
                 line("const bool live = base + threadIdx.x < total;");
                 line("const i64 t = live ? base + threadIdx.x : base;");
