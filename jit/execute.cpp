@@ -674,6 +674,7 @@ Outcome Execution::run(std::string& failure) {
     Snapshot& snapshot = segment_.snapshots[static_cast<size_t>(index)];
     if (failed_ && !raised) failure = failed_->op == TraceOp::Next || failed_->op == TraceOp::NextEnds ? snapshot.what : describe(*failed_);
     outcome.rounds = failed_ && (failed_->op == TraceOp::Next || failed_->op == TraceOp::NextEnds);
+    outcome.guard = failed_ && !outcome.rounds && !raised;
     if (jit_.log && !raised && failed_) {
         jit_.say("guards", fmt::format("{}: {} failed: {}", segment_.anchor->name, name_of(failed_->op), failure));
     }

@@ -386,6 +386,22 @@ void Jit::hot(vm::Frame& frame, lang::Instr* header) {
     entries_[patch(frame.code, pc)].anchor = anchor;
 }
 
+// What was recorded at a special time (the first step makes the optimizer's state) and is left at one place each time
+// since is recorded anew from the anchor, as a whole.
+bool Jit::retire(Segment& segment, uint32_t left_here) {
+    Anchor& anchor = *segment.anchor;
+    if (left_here != segment.runs || anchor.compiles > params_.max_recompiles) return false;
+    if (Value::object(segment.entry[0].code).o != anchor.code.get().o || segment.entry[0].pc != anchor.pc) return false;
+    auto& list = entries_[patch(segment.entry[0].code, segment.entry[0].pc)].segments;
+    auto at = std::find(list.begin(), list.end(), &segment);
+    if (at == list.end()) return false;
+    list.erase(at);
+    stats.recompiles++;
+    anchor.recompiles.push_back(last_failure_);
+    say("recompiles", fmt::format("{} is compiled again, for it is left here each time: {}", anchor.name, last_failure_));
+    return true;
+}
+
 Traced Jit::trace(vm::Frame& at, uint32_t index, Ref& result) {
     if (recorder_) return Traced::no;
     vm::Frame* frame = &at;
@@ -454,6 +470,7 @@ Traced Jit::trace(vm::Frame& at, uint32_t index, Ref& result) {
         Anchor& anchor = *outcome.left->anchor;
         if (outcome.snapshot && ++outcome.snapshot->count >= params_.hot_exit && !outcome.snapshot->blocked &&
             anchor.segments < params_.max_segments && !anchor.given_up) {
+            if (outcome.guard && retire(*outcome.left, outcome.snapshot->count)) return Traced::moved;
             outcome.snapshot->blocked = true;
             stats.side_exits++;
             begin_recording(anchor, root_depth_of(anchor), false);

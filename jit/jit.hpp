@@ -110,6 +110,7 @@ class Jit {
     void end_recording();
     void compile(Segment& segment);
     void give_up(Anchor& anchor, std::string why);
+    bool retire(Segment& segment, uint32_t left_here);
     // Why none of the entry's segments took this state.
     void explain_recompile(Anchor& anchor, vm::Frame& frame);
 
@@ -137,6 +138,7 @@ struct Outcome {
     Segment* left = nullptr;      // the segment that was left
     Snapshot* snapshot = nullptr;  // and where
     bool rounds = false;           // a loop went on or ended otherwise than recorded
+    bool guard = false;            // a guard failed
     bool failed = false;           // a fragment could not run: the interpreter does that stretch
 };
 Outcome run_segment(Jit& jit, Vm& vm, Segment& segment, std::string& failure);

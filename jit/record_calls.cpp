@@ -125,8 +125,9 @@ bool Recorder::prepare_call(vm::Frame& frame) {
             current_.as_number.assign(sources.size(), false);
             return names == nullptr;
         }
-        return cls->instance_kind == Kind::Instance && vm::find_special(vm_, cls, vm::Special::New).is_undef() &&
-               vm::find_special(vm_, cls, vm::Special::Init).is_kind(Kind::Function);
+        if (cls->instance_kind != Kind::Instance || !vm::find_special(vm_, cls, vm::Special::New).is_undef()) return false;
+        Value init = vm::find_special(vm_, cls, vm::Special::Init);
+        return init.is_kind(Kind::Function) || (init.is_undef() && sources.empty());
     }
     return false;
 }
@@ -198,6 +199,17 @@ bool Recorder::take_in_items(Source container, Value actual, int depth) {
     return true;
 }
 
+Source Recorder::new_instance(Value actual) {
+    int32_t slot = new_slot(actual);
+    int32_t snapshot = snapshot_before();
+    Instruction& make = emit(TraceOp::NewInstance);
+    make.dst = slot;
+    make.pointer = current_.callee.get().o;
+    make.snapshot = snapshot;
+    segment_->kept.push_back(current_.callee);
+    return {Source::Slot, slot};
+}
+
 // A call has pushed a frame: its registers are the arguments, bound as the VM binds them.
 void Recorder::enter_frame(vm::Frame& frame) {
     auto* function = frame.function;
@@ -206,13 +218,7 @@ void Recorder::enter_frame(vm::Frame& frame) {
     auto* names = current_.self ? vm::cast<vm::Tuple>(current_.self.get()) : nullptr;
     Source instance;
     if (current_.callee.is_kind(Kind::Class)) {
-        int32_t slot = new_slot(frame.init_self);
-        Instruction& make = emit(TraceOp::NewInstance);
-        make.dst = slot;
-        make.pointer = current_.callee.get().o;
-        segment_->kept.push_back(current_.callee);
-        make.snapshot = snapshot_before();
-        instance = {Source::Slot, slot};
+        instance = new_instance(frame.init_self);
         sources.insert(sources.begin(), instance);
     }
     segment_->kept.push_back(Value::object(function));
@@ -375,6 +381,12 @@ void Recorder::conclude_call(vm::Frame& frame, uint32_t next) {
     if (depth == depth_ + 1) return enter_frame(frame);
     if (depth != depth_) return refuse("instruction");
     if (current_.callee.is_kind(Kind::Function)) return refuse("calls-back");
+    if (current_.callee.is_kind(Kind::Class) && vm::cast<vm::Class>(current_.callee)->user) {
+        Source made = new_instance(frame.registers[i.a]);  // its class has no constructor
+        size_t used = op == Op::CALL_EX ? (i.c ? 3 : 2) : i.c + 1u + (op == Op::CALL_METHOD || op == Op::CALL_METHOD_KW ? 1u : 0u);
+        for (size_t r = 0; r < used; ++r) write(static_cast<uint16_t>(i.b + r), Source{});
+        return write(i.a, made);
+    }
     if (!current_.reads && current_.made.empty()) {
         bool length = current_.native && current_.native->row->name == std::string_view("len");
         bool metadata = current_.native && (current_.native->row->record == vm::Record::metadata || length) &&

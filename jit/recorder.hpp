@@ -193,6 +193,7 @@ class Recorder final : public autograd::SizeObserver {
                         vm::Tuple* names);
     bool take_in_items(Source container, Value actual, int depth);
     void enter_frame(vm::Frame& frame);
+    Source new_instance(Value actual);
     Source result_of_operators(Value actual);
     void guard_attributes();
     bool has_tensor(Value value, int depth = 0) const;
