@@ -296,8 +296,10 @@ void Compiler::class_statement(ClassDefStmt& node) {
     builder_->emit(Op::MAKE_FUNCTION, function, builder_->nested(class_code(node)), 0);
     load_text(text(node.name), builder_->push());
     for (Expr* base : node.bases) expression(base, builder_->push());
+    if (!node.keywords.empty()) keyword_dict(node.keywords, head, builder_->push(), function);
     builder_->set_span(head);
-    builder_->emit(Op::BUILD_CLASS, function, function, static_cast<uint16_t>(node.bases.size));
+    unsigned with_keywords = node.keywords.empty() ? 0 : 256;
+    builder_->emit(Op::BUILD_CLASS, function, function, static_cast<uint16_t>(node.bases.size + with_keywords));
     apply_decorators(node.decorator_list, top);
     builder_->set_span(head);
     store_variable(names_.mangle(node.name, scope_->class_name), static_cast<Reg>(top));

@@ -111,34 +111,34 @@ void Compiler::call_unpacked(CallExpr& node, Reg callee, Reg out) {
     at(&node);
     build_by_steps(Op::BUILD_LIST, Op::LIST_APPEND, Op::ARGS_EXTEND, node.args, list);
     Reg dict = builder_->push();
-    if (!node.keywords.empty()) keyword_dict(node, dict, callee);
+    if (!node.keywords.empty()) keyword_dict(node.keywords, node.span, dict, callee);
     at(&node);
     builder_->emit(Op::CALL_EX, out, callee, node.keywords.empty() ? 0 : 1);
 }
 
 // Named arguments between two ** are built at once and merged: a name given twice is an error.
-void Compiler::keyword_dict(CallExpr& node, Reg dict, Reg callee) {
+void Compiler::keyword_dict(List<Keyword> keywords, Span span, Reg dict, Reg callee) {
     bool made = false;
     uint32_t i = 0;
-    while (i < node.keywords.size) {
+    while (i < keywords.size) {
         uint32_t top = builder_->top();
-        if (node.keywords[i].name == kNoName) {
-            at(&node);
+        if (keywords[i].name == kNoName) {
+            builder_->set_span(span);
             if (!made) builder_->emit(Op::BUILD_DICT, dict, dict, 0);
             made = true;
-            Reg mapping = any(node.keywords[i].value);
-            at(node.keywords[i].value);
+            Reg mapping = any(keywords[i].value);
+            at(keywords[i].value);
             builder_->emit(Op::DICT_MERGE, dict, mapping, callee);
             i++;
         } else {
             auto first = static_cast<Reg>(top);
             uint16_t pairs = 0;
-            for (; i < node.keywords.size && node.keywords[i].name != kNoName && pairs < kMaxAtOnce;
+            for (; i < keywords.size && keywords[i].name != kNoName && pairs < kMaxAtOnce;
                  i++, pairs++) {
-                load_text(text(node.keywords[i].name), builder_->push());
-                expression(node.keywords[i].value, builder_->push());
+                load_text(text(keywords[i].name), builder_->push());
+                expression(keywords[i].value, builder_->push());
             }
-            at(&node);
+            builder_->set_span(span);
             if (!made) {
                 builder_->emit(Op::BUILD_DICT, dict, first, pairs);
             } else {

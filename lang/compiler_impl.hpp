@@ -181,7 +181,7 @@ class Compiler {
     void call_method(CallExpr& node, AttributeExpr& method, Reg object, Reg scratch, Reg out);
     void call_super_method(CallExpr& node, AttributeExpr& method, Reg scratch, Reg out);
     void call_unpacked(CallExpr& node, Reg callee, Reg out);
-    void keyword_dict(CallExpr& node, Reg dict, Reg callee);
+    void keyword_dict(List<Keyword> keywords, Span span, Reg dict, Reg callee);
     uint16_t push_arguments(CallExpr& node);
     void finish_call(Op plain, Op with_keywords, CallExpr& node, Reg base, uint16_t count, Reg out);
     bool is_super_call(Expr* expr) const;

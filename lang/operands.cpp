@@ -13,7 +13,7 @@ uint32_t range_length(const Instr& instr) {
         case Op::CALL_EX:
             return instr.c != 0 ? 3 : 2;
         case Op::BUILD_CLASS:
-            return instr.c + 2u;
+            return instr.c % 256u + instr.c / 256u + 2u;
         case Op::BUILD_LIST:
         case Op::BUILD_TUPLE:
         case Op::BUILD_SET:

@@ -304,8 +304,7 @@ Stmt* Parser::parse_class(List<Expr*> decorators, uint32_t start) {
     node->decorator_list = decorators;
     for (const Keyword& keyword : keywords) {
         bool metaclass = keyword.name != kNoName && names_.text(keyword.name) == "metaclass";
-        not_in_language(keyword.span,
-                        metaclass ? "metaclass= is" : "keyword arguments of a class statement are");
+        if (metaclass) not_in_language(keyword.span, "metaclass= is");
     }
     for (Expr* base : bases) {
         if (base->kind == ExprKind::Starred) not_in_language(base->span, "starred bases of a class are");

@@ -315,6 +315,10 @@ void ScopeBuilder::visit_function(FunctionDefStmt& node) {
     visit_all(node.decorator_list);
     visit_signature(*node.args);
     if (node.returns != nullptr) visit(node.returns);
+    if (scope_->kind == ScopeKind::Class && text(node.name) == "__del__") {
+        fail({node.span.begin, node.body[0]->span.begin},
+             "__del__ is not in the language; a context manager cleans up at a known time");
+    }
     bind(mangle(node.name), node.span);
     Scope* outer = open(ScopeKind::Function, node.name);
     node.scope = scope_;
@@ -329,6 +333,7 @@ void ScopeBuilder::visit_function(FunctionDefStmt& node) {
 void ScopeBuilder::visit_class(ClassDefStmt& node) {
     visit_all(node.decorator_list);
     visit_all(node.bases);
+    for (const Keyword& keyword : node.keywords) visit(keyword.value);
     bind(mangle(node.name), node.span);
     Scope* outer = open(ScopeKind::Class, node.name);
     node.scope = scope_;

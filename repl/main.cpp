@@ -194,8 +194,8 @@ int main(int argc, char** argv) {
     if (prompt) {
         if (!no_program && !command.has_code) session.loaded_file = command.file;
         result.status = talc::repl::run_prompt(session);
-        session.engine->flush();
     }
+    session.engine->finish();
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     interrupted_engine = nullptr;
     session.engine.reset();  // so that a leak shows

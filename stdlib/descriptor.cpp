@@ -40,6 +40,12 @@ Ref staticmethod_new(Vm& vm, const Args& args) {
     return Ref::steal(method);
 }
 
+Ref method_new(Vm& vm, const Args& args) {
+    if (!is_callable(vm, args[1])) raise(vm, Exc::TypeError, "first argument must be callable");
+    if (args[2].is_none()) raise(vm, Exc::TypeError, "instance must not be None");
+    return make_bound_method(vm, args[1], args[2]);
+}
+
 Ref classmethod_new(Vm& vm, const Args& args) {
     auto* method = vm.heap.make<ClassMethod>(Kind::ClassMethod, vm.classes.classmethod);
     method->function = owned(args[1]);

@@ -6,8 +6,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "base/text/utf8.hpp"
 #include "lang/compile.hpp"
@@ -56,6 +59,31 @@ std::shared_ptr<const Source> make_source(std::string_view code, const std::stri
     return std::make_shared<const Source>(name, std::string(code));
 }
 
+// CPython ends the generators that are left in the order in which its collector meets them: breadth first from the
+// program's variables.
+std::vector<Ref> in_order_of_reach(Vm& vm, std::vector<Ref> generators) {
+    if (generators.size() < 2) return generators;
+    struct Reach final : Visitor {
+        std::vector<Object*> met;
+        std::unordered_set<const Object*> known;
+        void visit(Object* child) override {
+            if (known.insert(child).second) met.push_back(child);
+        }
+    } reach;
+    reach.visit(static_cast<Object*>(vm.main_module));
+    for (size_t i = 0; i < reach.met.size(); i++) {
+        if (auto traverse = kind_ops(reach.met[i]->kind).traverse) traverse(reach.met[i], reach);
+    }
+    std::unordered_map<const Object*, size_t> place;
+    for (size_t i = 0; i < reach.met.size(); i++) place[reach.met[i]] = i;
+    auto place_of = [&](const Ref& generator) {
+        auto at = place.find(generator.get().o);
+        return at == place.end() ? reach.met.size() : at->second;
+    };
+    std::stable_sort(generators.begin(), generators.end(),
+                     [&](const Ref& a, const Ref& b) { return place_of(a) < place_of(b); });
+    return generators;
+}
 
 }  // namespace
 
@@ -202,6 +230,18 @@ Result Engine::dump(std::string_view stages, std::string_view code, const std::s
 }
 
 void Engine::interrupt() noexcept { state_->vm.interrupt(); }
+void Engine::finish() {
+    Vm& vm = state_->vm;
+    vm.begin_run();
+    for (const Ref& waiting : in_order_of_reach(vm, vm.heap.waiting_generators())) {
+        try {
+            vm.close(cast<Generator>(waiting.get()));
+        } catch (Raised&) {  // nobody is there to handle it
+            vm.take_raised();
+        }
+    }
+    flush();
+}
 void Engine::flush() { stdlib::Streams::of(state_->vm).flush_all(); }
 
 }  // namespace talc

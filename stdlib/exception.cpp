@@ -151,6 +151,9 @@ Class* class_for(Vm& vm, int64_t number) {
         case EPERM: return vm.classes.of(Exc::PermissionError);
         case EISDIR: return vm.classes.of(Exc::IsADirectoryError);
         case ENOTDIR: return vm.classes.of(Exc::NotADirectoryError);
+        case ETIMEDOUT: return vm.classes.of(Exc::TimeoutError);
+        case EINTR: return vm.classes.of(Exc::InterruptedError);
+        case EPIPE: return vm.classes.of(Exc::BrokenPipeError);
         default: return vm.classes.of(Exc::OSError);
     }
 }

@@ -136,7 +136,11 @@ Ref type_new(Vm& vm, const Args& args) {
         dict_set(vm, attributes.get(), vm.names.module_, frame->code->module->name);
     }
     Str* name = cast<Str>(args.rest[0]);
-    return build_class(vm, name, bases->items, bases->size, attributes.get(), name->view());
+    Ptr<Class> cls = build_class(vm, name, bases->items, bases->size, attributes.get(), name->view());
+    Ptr<Dict> keywords = make_dict(vm);
+    for (size_t i = 0; i < args.nkeywords; i++) dict_set(vm, keywords.get(), args.keyword_names[i], args.keyword_values[i]);
+    announce_subclass(vm, cls.get(), keywords.get());
+    return cls;
 }
 
 Ref type_mro(Vm& vm, const Args& args) {

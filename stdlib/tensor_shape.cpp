@@ -258,6 +258,12 @@ Tensor expanded(Vm& vm, const Tensor& x, Dims sizes, std::string_view function) 
         }
         sizes[d] = x.size(static_cast<int64_t>(d) - fresh);
     }
+    // It takes no memory, but work as if it did, which no limit could stop half way.
+    double bytes = static_cast<double>(tensor::size_of(x.dtype()));
+    for (int64_t size : sizes) bytes *= static_cast<double>(size);
+    if (bytes > static_cast<double>(vm.heap.limit())) {
+        raise(vm, Exc::MemoryError, "{}: a tensor of {:.0f} bytes, if it were stored, would pass the memory limit", function, bytes);
+    }
     return emit_sizes(vm, Op::Expand, x, sizes);
 }
 

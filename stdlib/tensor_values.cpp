@@ -60,7 +60,7 @@ Ref nested_list(Vm& vm, const Tensor& x, int64_t dim, int64_t offset) {
     auto count = static_cast<size_t>(x.size(dim));
     Ptr<List> list = make_list(vm, count);
     bool last = dim + 1 == x.rank();
-    if (last) vm.tick(count / 16 + 1);
+    if (last) vm.tick(count + 1);
     for (int64_t i = 0; i < x.size(dim); ++i) {
         int64_t at = offset + i * x.stride(dim);
         if (last) {
@@ -238,6 +238,7 @@ Ref get_default_dtype(Vm& vm, const Args&) { return dtype_value(vm, vm.tensors.d
 // The builtin names of dtypes, and of functions that are written in Talc.
 Ref make_builtin_value(Vm& vm, std::string_view name) {
     if (name == "jit") return make_jit_value(vm);
+    if (name == "IOError" || name == "EnvironmentError") return vm.classes.of(Exc::OSError);  // names of old
     for (std::string_view written : {"checkpoint", "grad", "value_and_grad", "vjp", "jvp", "vmap"}) {
         if (name != written) continue;
         Ref module = vm.import_module("transforms", "");

@@ -294,6 +294,47 @@ class Prompt(unittest.TestCase):
             self.assertEqual(s.run("1"), "1")
             s.screen.write("\x1b[2J\x1b[H>>> ")
 
+    # A tensor loop inside @jit, and a loop of numbers that is hot on its own: compiled after a few rounds.
+    GRIND = """\
+@jit
+def tensors(x):
+    rounds = 0
+    while rounds < 10**12:
+        x = x * 0.999 + 0.001
+        rounds += 1
+    return x
+
+def numbers(n):
+    a = 0
+    while a < n:
+        a += 1
+    return a
+"""
+    AT_ONCE = "everything=1,warm_rounds=1,warm_calls=1,hot_exit=1"
+
+    def test_interrupts_compiled_code(self):
+        (self.folder / "grind.tc").write_text(self.GRIND)
+        s = self.start("-i", "grind.tc", TALC_JIT_PARAMS=self.AT_ONCE)
+        s.run("kept = 5")
+        for code in ("tensors(ones(8))", "numbers(10**15)", "tensors(ones(1000, 1000))"):
+            s.type(code)
+            s.send("\r")
+            s.interrupt(1.0)
+            s.wait_for(r"KeyboardInterrupt\n>>>$")
+            self.assertEqual(s.run("kept"), "5")
+            s.screen.write("\x1b[2J\x1b[H>>> ")
+        self.assertEqual(s.run("jit.stats()['fragments'] > 0"), "True")
+        self.assertEqual(s.run("numbers(1000)"), "1000")
+
+    def test_interrupted_program(self):
+        for call in ("tensors(ones(8))", "numbers(10**15)", "sum(range(10**15))"):
+            (self.folder / "grind.tc").write_text(self.GRIND + f"print('started')\n{call}\nprint('not reached')\n")
+            s = self.start("grind.tc", prompt=False, TALC_JIT_PARAMS=self.AT_ONCE)
+            s.wait_for(r"^started")
+            s.interrupt(1.0)
+            s.wait_for(r"^KeyboardInterrupt$")
+            self.assertEqual(s.finish(), 130, call)
+
     def test_plain_terminal(self):
         """Where nothing can be drawn the prompt reads lines."""
         s = self.start(TERM="dumb")

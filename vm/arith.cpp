@@ -150,7 +150,8 @@ bool is_sequence(Value v) {
     return v.is_kind(Kind::Str) || v.is_kind(Kind::List) || v.is_kind(Kind::Tuple) || v.is_kind(Kind::Bytes);
 }
 
-[[noreturn]] void cannot_concatenate(Vm& vm, const char* what, Value b) {
+[[noreturn]] void cannot_concatenate(Vm& vm, std::string_view what, Value b) {
+    if (what == "bytes") raise(vm, Exc::TypeError, "can't concat {} to bytes", class_name(vm, b));
     raise(vm, Exc::TypeError, "can only concatenate {} (not \"{}\") to {}", what, class_name(vm, b), what);
 }
 
@@ -180,7 +181,7 @@ Ref sequence_op(Vm& vm, BinaryOp op, Value a, Value b) {
                 if (!b.is_kind(Kind::Tuple)) cannot_concatenate(vm, "tuple", b);
                 return tuple_concat(vm, cast<Tuple>(a), cast<Tuple>(b));
             case Kind::Bytes:
-                if (!b.is_kind(Kind::Bytes)) raise(vm, Exc::TypeError, "can't concat {} to bytes", class_name(vm, b));
+                if (!b.is_kind(Kind::Bytes)) cannot_concatenate(vm, "bytes", b);
                 return bytes_concat(vm, cast<Bytes>(a), cast<Bytes>(b));
             default: break;
         }
@@ -263,6 +264,7 @@ Ref binary_or_empty(Vm& vm, BinaryOp op, Value a, Value b) {
             }
         }
     }
+    if (op == BinaryOp::Add && own.is_undef() && is_sequence(a)) cannot_concatenate(vm, class_name(vm, a), b);
     if (scripted) {
         Value number = number_op(vm, op, a, b);
         if (!number.is_undef()) return number;

@@ -12,7 +12,7 @@ namespace {
 // Attributes that every value has.
 Ref find_common(Vm& vm, Value v, Class* cls, Str* name) {
     if (name == vm.names.class_) return Value::object(cls);
-    if (name == vm.names.dict_ && v.is_obj() && has_slots(v.o)) return slots_dict(vm, v.o);
+    if (name == vm.names.dict_ && v.is_obj() && has_slots(v.o) && !v.o->cls->slot_names) return slots_dict(vm, v.o);
     if (name == vm.names.doc_) return cls->doc.is_undef() ? Value::none() : cls->doc;
     if (name == vm.names.module_ && v.is_obj() && cls->module_name) return Value::object(cls->module_name);
     return {};
@@ -248,6 +248,10 @@ void set_attr_plain(Vm& vm, Value v, Str* name, Value value) {
         auto set = kind_ops(v.o->kind).set_attr;
         if (set && set(vm, v.o, name, value)) return;
         if (has_slots(v.o)) {
+            if (name != vm.names.class_ && !may_have_attribute(cls, name)) {
+                if (attribute.is_undef()) no_attribute(vm, v, name, false);
+                raise(vm, Exc::AttributeError, "'{}' object attribute '{}' is read-only", cls->name->view(), name->view());
+            }
             if (name == vm.names.dict_ && value.is_kind(Kind::Dict)) {
                 Ptr<Dict> own = slots_dict(vm, v.o);
                 Ref keep(value);

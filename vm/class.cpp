@@ -1,5 +1,7 @@
 #include "vm/class.hpp"
 
+#include <algorithm>
+
 #include "vm/namespace.hpp"
 #include "vm/shape.hpp"
 #include "vm/vm.hpp"
@@ -27,6 +29,45 @@ uint16_t slots_offset_for(Kind kind) {
 }
 
 bool is_data_descriptor(Value v) { return v.is_kind(Kind::Property); }
+
+// Private names are spelled in __slots__ as in the class body.
+Ptr<Str> mangled(Vm& vm, const Class* cls, std::string_view name) {
+    if (!name.starts_with("__") || name.ends_with("__")) return intern(vm, name);
+    std::string_view owner = cls->name->view();
+    owner.remove_prefix(std::min(owner.find_first_not_of('_'), owner.size()));
+    return owner.empty() ? intern(vm, name) : intern(vm, fmt::format("_{}{}", owner, name));
+}
+
+// __slots__ of a class whose base has no __dict__ either: instances take these names alone.
+void take_slot_names(Vm& vm, Class* cls) {
+    Cell* declared = namespace_find(cls->attributes, vm.names.slots_);
+    bool base_has_dict = cls->base->user ? !cls->base->slot_names : cls->base->instance_kind == Kind::Exception;
+    if (!declared || base_has_dict) return;
+    std::vector<Ptr<Str>> names;
+    auto add = [&](Value item) {
+        if (!item.is_kind(Kind::Str)) {
+            raise(vm, Exc::TypeError, "__slots__ items must be strings, not '{}'", class_name(vm, item));
+        }
+        names.push_back(mangled(vm, cls, cast<Str>(item)->view()));
+    };
+    if (declared->value.is_kind(Kind::Str)) {
+        add(declared->value);
+    } else {
+        Ref iterator = iterate(vm, declared->value);
+        while (Ref item = next(vm, iterator)) add(item.get());
+    }
+    for (const Ptr<Str>& name : names) {
+        if (name.get() == vm.names.dict_) return;
+        if (namespace_find(cls->attributes, name.get())) {
+            raise(vm, Exc::ValueError, "'{}' in __slots__ conflicts with class variable", name->view());
+        }
+    }
+    cls->slot_names = new std::vector<Str*>();
+    if (cls->base->slot_names) {
+        for (Str* name : *cls->base->slot_names) names.push_back(Ptr<Str>(name));
+    }
+    for (Ptr<Str>& name : names) cls->slot_names->push_back(name.release());
+}
 
 }  // namespace
 
@@ -119,12 +160,32 @@ Ptr<Class> build_class(Vm& vm, Value name, const Value* bases, size_t nbases, Di
         }
         cell->value = wrapped.release();  // took over the function's reference
     }
+    take_slot_names(vm, cls.get());
     vm.class_epoch++;
-    if (base->user) {
-        Value hook = find_class_attr(vm, base, vm.names.init_subclass);
-        if (hook.is_kind(Kind::ClassMethod)) call(vm, cast<ClassMethod>(hook)->function, Value::object(cls.get()));
-    }
     return cls;
+}
+
+void announce_subclass(Vm& vm, Class* cls, Dict* keywords) {
+    Value hook = find_class_attr(vm, cls->base, vm.names.init_subclass);
+    if (!hook.is_kind(Kind::ClassMethod)) {  // object's own
+        if (keywords && keywords->used > 0) {
+            raise(vm, Exc::TypeError, "{}.__init_subclass__() takes no keyword arguments", cls->name->view());
+        }
+        return;
+    }
+    std::vector<Value> args = {Value::object(cls)};
+    std::vector<Str*> names;
+    for (size_t i = 0; keywords; i++) {
+        DictEntry* entry = dict_entry(keywords, i);
+        if (!entry) break;
+        names.push_back(cast<Str>(entry->plain_key()));
+        args.push_back(entry->value);
+    }
+    call(vm, cast<ClassMethod>(hook)->function, args.data(), args.size(), names.data(), names.size());
+}
+
+bool may_have_attribute(const Class* cls, const Str* name) {
+    return !cls->slot_names || std::find(cls->slot_names->begin(), cls->slot_names->end(), name) != cls->slot_names->end();
 }
 
 // ---- Looking up -----------------------------------------------------------------------------------
@@ -215,6 +276,10 @@ void release_class(Vm& vm, Class* cls) {
     namespace_destroy(vm, cls->attributes);
     destroy_shapes(vm, cls);
     if (cls->specials) vm.heap.deallocate(cls->specials, static_cast<size_t>(Special::count) * sizeof(Cell*));
+    if (cls->slot_names) {
+        for (Str* name : *cls->slot_names) decref(static_cast<Object*>(name));
+        delete cls->slot_names;
+    }
     decref(cls->doc);
     decref(static_cast<Object*>(cls->name));
     decref(static_cast<Object*>(cls->qualname));

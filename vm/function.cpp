@@ -346,6 +346,7 @@ void generator_destroy(Vm& vm, Object* object) {
     drop(g->handled);
     drop(g->function);
     drop(g->name);
+    vm.heap.generators--;
     vm.heap.deallocate(g, sizeof(Generator));
 }
 

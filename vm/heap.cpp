@@ -244,6 +244,19 @@ size_t Heap::collect() {
     return garbage.size();
 }
 
+std::vector<Ref> Heap::waiting_generators() {
+    std::vector<Ref> found;
+    if (generators == 0) return found;
+    bool cleanup = false;
+    for (GcObject* o = list_.gc_next; o != &list_; o = o->gc_next) {
+        if (o->kind != Kind::Generator || static_cast<Generator*>(o)->state != GeneratorState::Suspended) continue;
+        cleanup |= runs_script_when_destroyed(o);
+        found.emplace_back(Value::object(o));
+    }
+    if (!cleanup) found.clear();
+    return found;
+}
+
 void Heap::clear_all() {
     // Everything still tracked is in a cycle or held by the engine's own fields, which are gone: drop
     // all references between objects, then the objects go by themselves. Classes go last, since every

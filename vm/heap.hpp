@@ -91,6 +91,9 @@ class Heap {
     bool charge(size_t bytes);
     void discharge(size_t bytes) { used_ -= bytes; }
     void destroy(Object* object);
+    size_t generators = 0;         // alive
+    // All that have begun and not ended, if one of them waits inside a try: destroying it runs script code.
+    std::vector<Ref> waiting_generators();
     // Frees what is left at the end of an engine, cycles included.
     void clear_all();
 

@@ -276,6 +276,7 @@ struct Class : GcObject {
     uint16_t slots_offset;           // of the Slots in an instance; 0: no attributes; kSlotsAtEnd: behind its items
     uint16_t slots_hint;             // slots that instances had lately: room made inline
     Namespace attributes;
+    std::vector<Str*>* slot_names;   // __slots__ of the class and its bases: no other attributes; null: any
     Shape* root_shape;               // of new instances
     Shape* dict_shape;               // of instances in dictionary mode
     Cell** specials;                 // cells of special methods (null: none), valid for specials_epoch; made on demand

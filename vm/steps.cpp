@@ -112,7 +112,7 @@ void Steps::store_attr(Vm& vm, Value object, AttrCache& site, Value value) {
         Shape* shape = instance->slots.shape;
         if (shape && !shape->dictionary && find_special(vm, cls, Special::SetAttr).is_undef() &&
             !find_class_attr(vm, cls, site.name).is_kind(Kind::Property) && site.name != vm.names.dict_ &&
-            site.name != vm.names.class_) {
+            site.name != vm.names.class_ && may_have_attribute(cls, site.name)) {
             int slot = shape->find(site.name);
             slot_set(vm, object.o, site.name, value);
             Shape* after = instance->slots.shape;
@@ -274,6 +274,7 @@ Ref Steps::make_generator(Vm& vm, Function* function, const Value* args, size_t 
     generator->state = GeneratorState::Created;
     generator->name = function->qualname;
     generator->name->refs++;
+    vm.heap.generators++;
     vm.heap.track(generator);
     return Ref::steal(Value::object(generator));
 }
@@ -286,7 +287,7 @@ Ref Steps::run_class_body(Vm& vm, Function* body, Dict* attributes) {
     return vm.run(false);
 }
 
-Ref Steps::build_class(Vm& vm, Value body, Value name, const Value* bases, size_t count) {
+Ref Steps::build_class(Vm& vm, Value body, Value name, const Value* bases, size_t count, Value keywords) {
     vm.check_stack();
     auto* function = cast<Function>(body);
     Ptr<Dict> attributes = make_dict(vm);
@@ -301,6 +302,7 @@ Ref Steps::build_class(Vm& vm, Value body, Value name, const Value* bases, size_
         cast<Cell>(cell.get())->value = Ref(Value::object(cls.get())).release();
         decref(old);
     }
+    announce_subclass(vm, cls.get(), keywords.is_undef() ? nullptr : cast<Dict>(keywords));
     return cls;
 }
 

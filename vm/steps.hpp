@@ -18,7 +18,7 @@ struct Steps {
     static Ref make_function(Vm& vm, Frame& frame, Code* code, Value* registers, unsigned flags);
     static Ref make_generator(Vm& vm, Function* function, const Value* args, size_t count, Str* const* names, size_t nkeywords);
     static Ref run_class_body(Vm& vm, Function* body, Dict* attributes);
-    static Ref build_class(Vm& vm, Value body, Value name, const Value* bases, size_t count);
+    static Ref build_class(Vm& vm, Value body, Value name, const Value* bases, size_t count, Value keywords);
     static void unpack(Vm& vm, Value source, Value* out, size_t count);
     static void unpack_star(Vm& vm, Value source, Value* out, size_t before, size_t after);
     static Ref slice(Vm& vm, Value object, Value start, Value stop);

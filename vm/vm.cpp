@@ -16,7 +16,8 @@ namespace {
 constexpr size_t kStackValues = size_t{4} << 20;
 constexpr size_t kMaxFrames = size_t{1} << 20;
 constexpr size_t kNativeStackReserve = 192 * 1024;  // left for C++ when RecursionError is raised
-constexpr int64_t kFuelSlice = 1 << 20;             // instructions between two looks at the clock
+constexpr int64_t kFuelSlice = 1 << 20;             // instructions between two looks at the clock, at most
+constexpr uint64_t kFirstSlice = 256;               // of a run that has a deadline
 
 void* reserve(size_t bytes) {
     void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -280,8 +281,10 @@ void Vm::begin_run() {
     native_stack_limit_ = bottom ? bottom + kNativeStackReserve : nullptr;
     heap.set_limit(memory_for_run());
     has_deadline_ = limits.seconds > 0;
+    slice_ = has_deadline_ ? kFirstSlice : static_cast<uint64_t>(kFuelSlice);
     if (has_deadline_) {
-        deadline_ = std::chrono::steady_clock::now() +
+        slice_began_ = std::chrono::steady_clock::now();
+        deadline_ = slice_began_ +
                     std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(limits.seconds));
     }
     fuel_used_ = 0;
@@ -293,8 +296,22 @@ void Vm::begin_run() {
 void Vm::refuel() {
     fuel_used_ += static_cast<uint64_t>(static_cast<int64_t>(fuel_given_) - fuel);
     uint64_t left = limits.instructions > fuel_used_ ? limits.instructions - fuel_used_ : 0;
-    fuel_given_ = left < static_cast<uint64_t>(kFuelSlice) ? left : static_cast<uint64_t>(kFuelSlice);
+    fuel_given_ = std::min(left, slice_);
     fuel = static_cast<int64_t>(fuel_given_);
+}
+
+// Instructions can be slow (a product of matrices, a class of a thousand bases): a slice that took long is followed by a
+// shorter one, so that a deadline is noticed in time.
+void Vm::adapt_slice() {
+    if (!has_deadline_) return;
+    auto now = std::chrono::steady_clock::now();
+    auto took = now - slice_began_;
+    slice_began_ = now;
+    if (took > std::chrono::milliseconds(4)) {
+        slice_ = std::max<uint64_t>(slice_ / 4, 16);
+    } else if (took < std::chrono::milliseconds(1)) {
+        slice_ = std::min(slice_ * 2, static_cast<uint64_t>(kFuelSlice));
+    }
 }
 
 uint64_t Vm::instructions_run() const { return fuel_used_ + static_cast<uint64_t>(static_cast<int64_t>(fuel_given_) - fuel); }
@@ -310,6 +327,7 @@ void Vm::poll_slow() {
         raise_object(*this, make_exception(*this, classes.of(Exc::KeyboardInterrupt), nullptr, 0));
     }
     if (fuel >= 0) return;
+    adapt_slice();
     refuel();
     if (fuel_used_ >= limits.instructions) {
         fuel = kFuelSlice;  // so that handlers and cleanup can run a little

@@ -225,6 +225,7 @@ class Vm {
     friend struct Steps;
     void make_classes();
     void refuel();
+    void adapt_slice();
     size_t memory_for_run() const;
     Ref run(bool raising);                // the innermost frame, which is an entry frame; raising: begin with raised_
     Ref resume_frame(Generator* generator, Value sent, bool raising, Ref* returned);
@@ -244,6 +245,8 @@ class Vm {
     uint64_t fuel_given_ = 0;             // of the slice that is being used up
     uint64_t fuel_used_ = 0;              // in the slices before it
     std::chrono::steady_clock::time_point deadline_{};
+    std::chrono::steady_clock::time_point slice_began_{};   // when there is a deadline
+    uint64_t slice_ = 0;                  // instructions until the next look at the clock
     bool has_deadline_ = false;
 };
 

@@ -170,6 +170,9 @@ class TALC_API Engine {
     void interrupt() noexcept;
     // Writes out what is buffered for standard output and for open files.
     void flush();
+    // Ends the program, as a process that leaves does: generators that wait inside a try or a with run what their
+    // finally blocks say, then all is flushed. An engine that is destroyed without this runs no more script code.
+    void finish();
 
     struct TALC_LOCAL State;
 

@@ -21,6 +21,11 @@ Ref get_field(Vm& vm, const Args& args) {
     return cast<Tuple>(args[0])->items[at];
 }
 
+Ref set_field(Vm& vm, const Args&) { raise(vm, Exc::AttributeError, "can't set attribute"); }
+Ref delete_field(Vm& vm, const Args&) { raise(vm, Exc::AttributeError, "can't delete attribute"); }
+
+constexpr NativeRow kSetRow = {"", "field", "(self, value, /)", Effect::pure, Record::opaque, set_field, "An item of the tuple."};
+constexpr NativeRow kDeleteRow = {"", "field", "(self, /)", Effect::pure, Record::opaque, delete_field, "An item of the tuple."};
 constexpr NativeRow kFieldRow = {"", "field", "(self, /)", Effect::pure, Record::opaque, get_field, "An item of the tuple."};
 
 }  // namespace
@@ -56,6 +61,8 @@ Ref collections_field(Vm& vm, const Args& args) {
     get->state = std::make_shared<FieldIndex>(FieldIndex{static_cast<size_t>(to_index(vm, args[0]))});
     auto* property = vm.heap.make<Property>(Kind::Property, vm.classes.property);
     property->get = Value::object(get.release());
+    property->set = Value::object(make_native(vm, &kSetRow, nullptr).release());
+    property->del = Value::object(make_native(vm, &kDeleteRow, nullptr).release());
     property->doc = Ref(args[1]).release();
     vm.heap.track(property);
     return Ref::steal(property);

@@ -22,6 +22,7 @@ struct Program final : ForeignState {
     pcre2_match_data* data = nullptr;
     pcre2_match_context* context = nullptr;
     uint32_t groups = 0;
+    bool bytes = false;      // a pattern for bytes
     ~Program() override {
         pcre2_match_data_free(data);
         pcre2_match_context_free(context);
@@ -134,9 +135,9 @@ size_t position_of(int error, std::string_view pattern, size_t offset) {
     return offset < pattern.size() ? offset : pattern.size();
 }
 
-uint32_t options_for(int64_t flags) {
-    uint32_t options = PCRE2_UTF | PCRE2_MATCH_INVALID_UTF;
-    if (!(flags & kAscii)) options |= PCRE2_UCP;
+uint32_t options_for(int64_t flags, bool bytes) {
+    uint32_t options = bytes ? 0 : PCRE2_UTF | PCRE2_MATCH_INVALID_UTF;
+    if (!(flags & kAscii) && !bytes) options |= PCRE2_UCP;
     if (flags & kIgnoreCase) options |= PCRE2_CASELESS;
     if (flags & kMultiline) options |= PCRE2_MULTILINE;
     if (flags & kDotAll) options |= PCRE2_DOTALL;
@@ -146,19 +147,46 @@ uint32_t options_for(int64_t flags) {
 
 Program& program_of(Value v) { return *foreign_cast<Program>(v); }
 
+// What is searched: a str or bytes.
+struct Subject {
+    Value value;
+    std::string_view data;
+    Str* text;  // null: bytes
+
+    int64_t length() const { return text ? text->length : static_cast<int64_t>(data.size()); }
+    size_t offset(int64_t index) const { return text ? str_offset(text, index) : static_cast<size_t>(index); }
+    bool plain() const { return !text || text->ascii(); }
+    Ref slice(Vm& vm, size_t begin, size_t end) const {
+        if (text) return make_str(vm, data.substr(begin, end - begin));
+        return make_bytes(vm, data.substr(begin, end - begin));
+    }
+};
+
+Subject subject_of(Vm& vm, const Program& program, Value value) {
+    if (value.is_kind(Kind::Str)) {
+        if (program.bytes) raise(vm, Exc::TypeError, "cannot use a bytes pattern on a string-like object");
+        return {value, cast<Str>(value)->view(), cast<Str>(value)};
+    }
+    if (!value.is_kind(Kind::Bytes)) {
+        raise(vm, Exc::TypeError, "expected string or bytes-like object, got '{}'", class_name(vm, value));
+    }
+    if (!program.bytes) raise(vm, Exc::TypeError, "cannot use a string pattern on a bytes-like object");
+    return {value, cast<Bytes>(value)->view(), nullptr};
+}
+
 // Code point offsets of byte offsets, which come in rising order more often than not.
 class Counter {
   public:
-    explicit Counter(const Str* text) : text_(text) {}
+    explicit Counter(const Subject& subject) : subject_(subject) {}
     int64_t at(size_t byte) {
-        if (text_->ascii()) return static_cast<int64_t>(byte);
+        if (subject_.plain()) return static_cast<int64_t>(byte);
         if (byte < byte_) byte_ = 0, count_ = 0;
-        for (; byte_ < byte; byte_++) count_ += (static_cast<unsigned char>(text_->data[byte_]) & 0xC0) != 0x80;
+        for (; byte_ < byte; byte_++) count_ += (static_cast<unsigned char>(subject_.data[byte_]) & 0xC0) != 0x80;
         return count_;
     }
 
   private:
-    const Str* text_;
+    const Subject& subject_;
     size_t byte_ = 0;
     int64_t count_ = 0;
 };
@@ -168,13 +196,15 @@ class Counter {
 void fill_re(Vm&, Module*) {}
 
 Ref re_compile(Vm& vm, const Args& args) {
-    std::string_view pattern = to_text(vm, args[0], "pattern");
+    bool bytes = args[0].is_kind(Kind::Bytes);
+    std::string_view pattern = bytes ? cast<Bytes>(args[0])->view() : to_text(vm, args[0], "pattern");
     std::string text = rewrite(pattern);
     int error = 0;
     PCRE2_SIZE offset = 0;
     auto program = std::make_unique<Program>();
-    program->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), options_for(to_index(vm, args[1])),
-                                  &error, &offset, nullptr);
+    program->bytes = bytes;
+    program->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(),
+                                  options_for(to_index(vm, args[1]), bytes), &error, &offset, nullptr);
     if (!program->code) {
         Ref message = make_str(vm, message_for(error));
         return make_tuple(vm, {message, Value::integer(static_cast<int64_t>(position_of(error, pattern, offset)))});
@@ -210,28 +240,27 @@ Ref re_info(Vm& vm, const Args& args) {
 
 namespace {
 
-// A text and the part of it that is looked at, in bytes.
+// The part of a subject that is looked at, in bytes.
 struct Part {
-    Str* text;
+    Subject subject;
     size_t start, end;
     bool empty;  // pos lies behind endpos
 };
 
-Part part_of(Vm& vm, Value text_value, Value from, Value to) {
-    to_text(vm, text_value, "expected string or bytes-like object: it");
-    Str* text = cast<Str>(text_value);
-    int64_t length = text->length;
+Part part_of(Vm& vm, const Program& program, Value value, Value from, Value to) {
+    Subject subject = subject_of(vm, program, value);
+    int64_t length = subject.length();
     auto clip = [&](Value v) { return std::clamp<int64_t>(to_index(vm, v), 0, length); };
-    int64_t pos = clip(from), endpos = clip(to);
-    if (pos > endpos) return {text, 0, 0, true};
-    return {text, str_offset(text, pos), endpos == length ? text->size : str_offset(text, endpos), false};
+    int64_t pos = clip(from), endpos = to.is_none() ? length : clip(to);
+    if (pos > endpos) return {subject, 0, 0, true};
+    return {subject, subject.offset(pos), endpos == length ? subject.data.size() : subject.offset(endpos), false};
 }
 
 // The spans of the next match from part.start on, in bytes; null: there is none.
 PCRE2_SIZE* match_next(Vm& vm, Program& program, const Part& part, uint32_t options) {
     vm.tick(1);
-    int found = pcre2_match(program.code, reinterpret_cast<PCRE2_SPTR>(part.text->data), part.end, part.start, options,
-                            program.data, program.context);
+    int found = pcre2_match(program.code, reinterpret_cast<PCRE2_SPTR>(part.subject.data.data()), part.end, part.start,
+                            options, program.data, program.context);
     if (found == PCRE2_ERROR_NOMATCH) return nullptr;
     if (found == PCRE2_ERROR_MATCHLIMIT || found == PCRE2_ERROR_DEPTHLIMIT || found == PCRE2_ERROR_HEAPLIMIT ||
         found == PCRE2_ERROR_JIT_STACKLIMIT) {
@@ -263,16 +292,16 @@ Ref positions_of(Vm& vm, const Program& program, const PCRE2_SIZE* spans, Counte
     return owned;
 }
 
-Ref group_text(Vm& vm, const Str* text, const PCRE2_SIZE* spans, size_t group) {
-    if (spans[2 * group] == PCRE2_UNSET) return vm.empty_str;
-    return make_str(vm, text->view().substr(spans[2 * group], spans[2 * group + 1] - spans[2 * group]));
+Ref group_text(Vm& vm, const Subject& subject, const PCRE2_SIZE* spans, size_t group) {
+    if (spans[2 * group] == PCRE2_UNSET) return subject.slice(vm, 0, 0);
+    return subject.slice(vm, spans[2 * group], spans[2 * group + 1]);
 }
 
 }  // namespace
 
 Ref re_exec(Vm& vm, const Args& args) {
     Program& program = program_of(args[0]);
-    Part part = part_of(vm, args[1], args[2], args[3]);
+    Part part = part_of(vm, program, args[1], args[2], args[3]);
     if (part.empty) return Value::none();
     int64_t mode = to_index(vm, args[4]);
     uint32_t options = 0;
@@ -281,22 +310,22 @@ Ref re_exec(Vm& vm, const Args& args) {
     if (truth(vm, args[5])) options |= PCRE2_NOTEMPTY_ATSTART;
     PCRE2_SIZE* spans = match_next(vm, program, part, options);
     if (!spans) return Value::none();
-    Counter counter(part.text);
+    Counter counter(part.subject);
     return positions_of(vm, program, spans, counter);
 }
 
 Ref re_findall(Vm& vm, const Args& args) {
     Program& program = program_of(args[0]);
-    Part part = part_of(vm, args[1], args[2], args[3]);
+    Part part = part_of(vm, program, args[1], args[2], args[3]);
     Ptr<List> found = make_list(vm);
     if (part.empty) return found;
     each_match(vm, program, part, [&](const PCRE2_SIZE* spans) {
         if (program.groups < 2) {
-            list_append(vm, found.get(), group_text(vm, part.text, spans, program.groups));
+            list_append(vm, found.get(), group_text(vm, part.subject, spans, program.groups));
             return true;
         }
         std::vector<Ref> texts;
-        for (size_t group = 1; group <= program.groups; group++) texts.push_back(group_text(vm, part.text, spans, group));
+        for (size_t group = 1; group <= program.groups; group++) texts.push_back(group_text(vm, part.subject, spans, group));
         std::vector<Value> plain(texts.begin(), texts.end());
         list_append(vm, found.get(), Ref(make_tuple(vm, plain.data(), plain.size())));
         return true;
@@ -306,11 +335,11 @@ Ref re_findall(Vm& vm, const Args& args) {
 
 Ref re_scan(Vm& vm, const Args& args) {
     Program& program = program_of(args[0]);
-    Part part = part_of(vm, args[1], args[2], args[3]);
+    Part part = part_of(vm, program, args[1], args[2], args[3]);
     int64_t limit = to_index(vm, args[4]);
     Ptr<List> found = make_list(vm);
     if (part.empty) return found;
-    Counter counter(part.text);
+    Counter counter(part.subject);
     each_match(vm, program, part, [&](const PCRE2_SIZE* spans) {
         list_append(vm, found.get(), positions_of(vm, program, spans, counter));
         return limit <= 0 || found->size < static_cast<size_t>(limit);

@@ -1,8 +1,10 @@
 // Programs that would hold a host up or eat its memory: each ends with a clear exception, and host and engine go on.
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <set>
 #include <string>
+#include <thread>
 
 #include "talc/talc.hpp"
 #include "tests/unit/catch.hpp"
@@ -238,6 +240,65 @@ TEST_CASE("limits: instructions are counted anew for every call") {
         CHECK_THROWS_AS(work(10000000), talc::Error);
         CHECK(work(10).as<int>() == 10);
     }
+}
+
+namespace {
+
+constexpr const char* kGrind = R"(
+@jit
+def tensors(x):
+    rounds = 0
+    while rounds < 10**12:
+        x = x * 0.999 + 0.001
+        rounds += 1
+    return x
+def numbers(n):
+    a = 0
+    while a < n: a += 1
+    return a
+)";
+
+}  // namespace
+
+TEST_CASE("limits: compiled code") {
+    talc::Options options = with_limits(0.5);
+    SECTION("time") {}
+    SECTION("instructions") {
+        options.limits.seconds = 0;
+        options.limits.instructions = 2'000'000;
+    }
+    Engine engine(options);
+    REQUIRE(engine.run_string(kGrind).ok());
+    for (int i = 0; i < 3; i++) {
+        CHECK(engine.run_string("tensors(ones(8))").type == kTime);
+        CHECK(engine.run_string("numbers(10**15)").type == kTime);
+        CHECK(engine.eval("float(ones(3).sum()) + numbers(10)").as<double>() == 13);
+    }
+    CHECK(engine.eval("jit.stats()['fragments']").as<int>() > 0);
+}
+
+TEST_CASE("limits: compiled code is interrupted from another thread") {
+    Engine engine;
+    REQUIRE(engine.run_string(kGrind).ok());
+    for (const char* code : {"tensors(ones(8))", "numbers(10**15)", "tensors(ones(8))"}) {
+        std::atomic<bool> done = false;
+        std::thread other([&] {
+            // Again and again: one that comes before the run has begun is forgotten at its beginning.
+            while (!done) {
+                std::this_thread::sleep_for(std::chrono::milliseconds(200));
+                if (!done) engine.interrupt();
+            }
+        });
+        talc::Result result = engine.run_string(code);
+        done = true;
+        other.join();
+        INFO(code);
+        CHECK(result.outcome == talc::Outcome::Interrupted);
+        CHECK(result.status == 130);
+        engine.run_string("pass");  // an interrupt that came too late
+        CHECK(engine.eval("numbers(100)").as<int>() == 100);
+    }
+    CHECK(engine.eval("jit.stats()['fragments']").as<int>() > 0);
 }
 
 TEST_CASE("limits: files and modules that a host forbids") {
