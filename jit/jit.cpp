@@ -407,11 +407,11 @@ Traced Jit::trace(vm::Frame& at, uint32_t index, Ref& result) {
     vm::Frame* frame = &at;
     bool moved = false;
     for (;;) {
-        Entry& entry = entries_[index];
         Outcome outcome;
         bool tried = false;
-        for (size_t k = 0; k < entry.segments.size(); ++k) {
-            Segment* segment = entry.segments[k];
+        // Looked up anew each time: a segment's calls may record others, and the entries move.
+        for (size_t k = 0; k < entries_[index].segments.size(); ++k) {
+            Segment* segment = entries_[index].segments[k];
             if (!matches(*segment, vm_, *frame)) continue;
             tried = true;
             outcome = run_segment(*this, vm_, *segment, last_failure_);

@@ -61,7 +61,7 @@ std::shared_ptr<const Source> make_source(std::string_view code, const std::stri
 
 // CPython ends the generators that are left in the order in which its collector meets them: breadth first from the
 // program's variables.
-std::vector<Ref> in_order_of_reach(Vm& vm, std::vector<Ref> generators) {
+std::vector<Generator*> in_order_of_reach(Vm& vm, std::vector<Generator*> generators) {
     if (generators.size() < 2) return generators;
     struct Reach final : Visitor {
         std::vector<Object*> met;
@@ -76,12 +76,12 @@ std::vector<Ref> in_order_of_reach(Vm& vm, std::vector<Ref> generators) {
     }
     std::unordered_map<const Object*, size_t> place;
     for (size_t i = 0; i < reach.met.size(); i++) place[reach.met[i]] = i;
-    auto place_of = [&](const Ref& generator) {
-        auto at = place.find(generator.get().o);
+    auto place_of = [&](const Generator* generator) {
+        auto at = place.find(generator);
         return at == place.end() ? reach.met.size() : at->second;
     };
     std::stable_sort(generators.begin(), generators.end(),
-                     [&](const Ref& a, const Ref& b) { return place_of(a) < place_of(b); });
+                     [&](const Generator* a, const Generator* b) { return place_of(a) < place_of(b); });
     return generators;
 }
 
@@ -233,9 +233,18 @@ void Engine::interrupt() noexcept { state_->vm.interrupt(); }
 void Engine::finish() {
     Vm& vm = state_->vm;
     vm.begin_run();
-    for (const Ref& waiting : in_order_of_reach(vm, vm.heap.waiting_generators())) {
+    auto waiting = [&] {
+        std::vector<Generator*> found;
+        for (const Ref& generator : vm.heap.waiting_generators()) found.push_back(cast<Generator>(generator.get()));
+        return found;
+    };
+    for (Generator* next : in_order_of_reach(vm, waiting())) {
+        // The end of one can be the end of others, which it held.
+        std::vector<Generator*> left = waiting();
+        if (std::find(left.begin(), left.end(), next) == left.end()) continue;
+        Ref keep(vm::Value::object(next));
         try {
-            vm.close(cast<Generator>(waiting.get()));
+            vm.close(next);
         } catch (Raised&) {  // nobody is there to handle it
             vm.take_raised();
         }
