@@ -549,7 +549,7 @@ std::optional<tensor::Error> Execution::leave(const Snapshot& snapshot) {
             if (pending.write_back) {
                 autograd::GradMode mode(vm_.tensors, false);
                 autograd::copy_into(vm_.tensors, roots[i], vm::tensor_of(slots_[pending.object]));
-                count_writes(vm::tensor_of(slots_[pending.object]), pending.writes - 1);
+                if (pending.writes > 1) count_writes(vm::tensor_of(slots_[pending.object]), pending.writes - 1);
                 continue;
             }
             roots[i] = laid_out(vm_.tensors, roots[i], pending.order);

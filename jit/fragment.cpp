@@ -30,6 +30,7 @@ void separate(tensor::Context& context, std::span<Tensor> results, std::span<con
         auto same = [&](const Tensor& other) { return other && results[i].shares_storage(other); };
         auto earlier = results.first(i);
         if (!std::any_of(arguments.begin(), arguments.end(), same) && !std::any_of(earlier.begin(), earlier.end(), same)) continue;
+        autograd::GradMode mode(context, results[i].requires_grad());  // whatever the mode is by now
         results[i] = autograd::apply(context, tensor::Op::Clone, std::span(&results[i], 1));
     }
 }
@@ -234,7 +235,7 @@ void launch(Vm& vm, const Segment& segment, size_t index, Value* slots, uint64_t
                 autograd::GradMode mode(vm.tensors, false);
                 autograd::copy_into(vm.tensors, results[i], target);
             }
-            count_writes(target, output.writes - 1);  // one has been counted
+            if (output.writes > 1) count_writes(target, output.writes - 1);  // one has been counted
             continue;
         }
         Tensor value = results[i];

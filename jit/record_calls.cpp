@@ -441,13 +441,17 @@ void Recorder::conclude_call(vm::Frame& frame, uint32_t next) {
                 }
                 grads_[leaf.impl()] = value;
             }
-            if (passes) note_spent();
             Source result = result_of_operators(frame.registers[i.a]);
             if (current_.refused) return;
             guard_attributes();
+            std::vector<std::pair<int32_t, int32_t>> stores;
             for (auto& [leaf, grad] : current_.grads) {
-                int32_t object = object_of(*known_tensor(leaf)), value = operand(grads_[leaf.impl()]);
-                effect();
+                int32_t object = object_of(*known_tensor(leaf));
+                stores.emplace_back(object, operand(grads_[leaf.impl()]));
+            }
+            if (passes || !stores.empty()) visible_effect();
+            if (passes) note_spent();
+            for (auto [object, value] : stores) {
                 Instruction& store = emit(TraceOp::StoreGrad);
                 store.a = object;
                 store.b = value;

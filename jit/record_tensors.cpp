@@ -70,7 +70,10 @@ Fragment& Recorder::fragment() {
 
 uint32_t Recorder::add_root(Root root) {
     auto index = static_cast<uint32_t>(roots_.size());
-    if (root.tensor) by_storage_.emplace(&root.tensor.storage(), index);
+    if (root.tensor) {
+        by_storage_.emplace(&root.tensor.storage(), index);
+        root.seen_version = root.tensor.version();
+    }
     roots_.push_back(std::move(root));
     return index;
 }
@@ -704,7 +707,8 @@ void Recorder::wrote(Op op, tensor::Tensors inputs, const tensor::Attrs& attrs, 
         if (!planted("stale-root")) root.value = value;
         root.fragment = fragment_;
         root.version++;
-        root.writes++;
+        uint32_t now = root.tensor.version();
+        root.writes += now - std::exchange(root.seen_version, now);  // a copy onto itself is none
         if (root.in_memory) root.dirty = true;
         if (first) {
             // Other memory that compiled code reads must lie apart from what it writes.

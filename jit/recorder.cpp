@@ -159,7 +159,7 @@ void Recorder::undo() {
 void Recorder::forget_results() {
     undo();
     for (size_t i = current_.first_root; i < roots_.size(); ++i) {
-        if (!roots_[i].tensor) continue;
+        if (!roots_[i].tensor || roots_[i].outside) continue;  // operands were there before
         auto [first, last] = by_storage_.equal_range(&roots_[i].tensor.storage());
         for (auto it = first; it != last;) it = it->second == i ? by_storage_.erase(it) : std::next(it);
     }

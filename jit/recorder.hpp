@@ -64,6 +64,7 @@ class Recorder final : public autograd::SizeObserver {
         bool random = false;
         uint32_t version = 0;
         uint32_t writes = 0;         // since its memory had its value
+        uint32_t seen_version = 0;   // of its storage, as far as writes are counted
         bool promised = false;
         bool outside = false;        // it was there before the segment
         bool shared = false;         // other tensors from outside lie in the same storage
