@@ -290,7 +290,9 @@ Ref deque_reduce_copy(Vm& vm, const Args& args) {
     return made;
 }
 Ref deque_rotate(Vm& vm, const Args& args) {
-    deque_of(args[0])->rotate(to_index(vm, args[1]));
+    Deque* d = deque_of(args[0]);
+    d->rotate(to_index(vm, args[1]));
+    vm.tick(d->size / 4);  // for limits: it moves up to half of them
     return none();
 }
 Ref deque_reverse(Vm&, const Args& args) {

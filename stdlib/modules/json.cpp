@@ -42,7 +42,9 @@ void set_indent(Vm& vm, json::EncodeOptions& options, Value indent) {
         return;
     }
     int64_t width = is_integer(indent) ? int_value(indent) : to_index(vm, indent);
-    if (width > 0) options.indent.assign(static_cast<size_t>(std::min<int64_t>(width, 1 << 16)), ' ');
+    constexpr int64_t kWidest = 1 << 20;
+    if (width > kWidest) raise(vm, Exc::MemoryError, "an indent of {} columns", width);
+    if (width > 0) options.indent.assign(static_cast<size_t>(width), ' ');
 }
 
 // The class given as cls= takes all options by name.
