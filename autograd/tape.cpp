@@ -198,18 +198,19 @@ void rebase(Context& context, const Tensor& target, Edge value) {
 
 }  // namespace
 
-SavedTensor::SavedTensor(const Tensor& tensor, Edge edge)
-    : value_(tensor.detached()), edge_(std::move(edge)), version_(tensor.version()) {
+SavedTensor::SavedTensor(const Tensor& tensor, Edge edge, std::string maker)
+    : value_(tensor.detached()), edge_(std::move(edge)), maker_(std::move(maker)), version_(tensor.version()) {
     value_.impl()->weak = tensor.is_weak();
 }
 
 Tensor SavedTensor::unpack(Ref<GradNode> owner) const {
     if (value_.version() != version_) {
-        Ref<GradNode> maker = owner ? owner : edge_.node;
+        Ref<GradNode> node = owner ? owner : edge_.node;
+        std::string maker = node ? node->name() : maker_;
         fail("one of the variables needed for gradient computation has been modified by an inplace operation: [{}Tensor "
              "{}]{}, is at version {}; expected version {} instead.",
              info(value_.dtype()).word, bracketed(value_.sizes()),
-             maker ? fmt::format(", which is output {} of {}", edge_.result, maker->name()) : "", value_.version(), version_);
+             maker.empty() ? "" : fmt::format(", which is output {} of {}", edge_.result, maker), value_.version(), version_);
     }
     if (edge_.leaf) return restored_leaf();
     Ref<GradNode> node = owner ? owner : edge_.node;

@@ -78,7 +78,8 @@ class GradNode : public tensor::Counted {
 class SavedTensor {
   public:
     SavedTensor() = default;
-    SavedTensor(const Tensor& tensor, Edge edge);
+    // `maker`: the name of what made it, where that has no edge.
+    SavedTensor(const Tensor& tensor, Edge edge, std::string maker = {});
     explicit operator bool() const { return static_cast<bool>(value_); }
     // Fails when the value has been written to since. `owner` is given for a node's own results: a node that held an
     // edge to itself would never be freed.
@@ -89,6 +90,7 @@ class SavedTensor {
 
     Tensor value_;
     Edge edge_;
+    std::string maker_;
     uint32_t version_ = 0;
 };
 

@@ -212,7 +212,13 @@ void launch(Vm& vm, const Segment& segment, size_t index, Value* slots, uint64_t
     // A value that is given out and kept is one tensor, so that a write to it is noticed.
     for (size_t k = 0; k < kept.size(); ++k) {
         for (size_t i = 0; i < fragment.outputs.size(); ++i) {
-            if (fragment.outputs[i].value == gradient->saved[k] && !fragment.outputs[i].write_back) kept[k] = results[i];
+            if (fragment.outputs[i].value != gradient->saved[k] || fragment.outputs[i].write_back) continue;
+            if (gradient->watched[k]) {
+                kept[k] = results[i];
+            } else if (kept[k].shares_storage(results[i])) {
+                autograd::GradMode mode(vm.tensors, false);
+                kept[k] = autograd::apply(vm.tensors, tensor::Op::Clone, std::span(&kept[k], 1));
+            }
         }
     }
     auto place = [&](const Fragment::Output& output, const Tensor& value) {

@@ -54,6 +54,20 @@ std::vector<bool> keeping_steps(const Fragment& fragment, Value root) {
     return keeping;
 }
 
+// Whether an operator of the program keeps the value for its gradient.
+bool is_kept(const Fragment& fragment, Value value) {
+    for (const graph::Node& node : fragment.graph.nodes()) {
+        if (node.id >= fragment.with_grad.size() || !fragment.with_grad[node.id] || node.op == Op::Output) continue;
+        autograd::Needs needs = 0;
+        for (size_t i = 0; i < node.inputs.size(); ++i) needs |= autograd::vjp_needs(node.op, i, node.inputs.size());
+        for (size_t i = 0; i < node.inputs.size(); ++i) {
+            if (node.inputs[i] == value && (needs & autograd::operand_bit(i))) return true;
+        }
+        if (&node == value && (needs & autograd::result_bit(0))) return true;
+    }
+    return value->op == Op::Output;
+}
+
 std::vector<std::vector<uint32_t>> entwined_roots(const Fragment& fragment, const std::vector<uint32_t>& roots) {
     std::vector<std::vector<bool>> keeping;
     for (uint32_t root : roots) keeping.push_back(keeping_steps(fragment, fragment.outputs[root].value));
@@ -98,6 +112,8 @@ bool shows_sizes(const graph::Graph& graph) {
 
 // Values of the forward graph that the gradient uses are inputs of its own: those saved already, or more.
 std::unique_ptr<BackwardGraph> make_backward(const Fragment& fragment, FragmentGradient& gradient, const std::vector<bool>& seeded) {
+    // What is saved is settled with the first one; the others compute again what it does not have.
+    const bool first = gradient.backward.empty() || (gradient.backward.size() == 1 && !gradient.backward.begin()->second);
     // On a copy: the forward graph stays as it is.
     graph::Graph graph(fragment.graph.default_float());
     graph.dims() = fragment.graph.dims();
@@ -147,13 +163,17 @@ std::unique_ptr<BackwardGraph> make_backward(const Fragment& fragment, FragmentG
     for (Value value : gradients) {
         if (value) open.push_back(value);
     }
+    auto is_saved = [&](const graph::Node& node) {
+        if (node.id >= forward || node.inputs.empty()) return false;
+        return first || std::find(gradient.saved.begin(), gradient.saved.end(), original.at(node.id)) != gradient.saved.end();
+    };
     std::vector<bool> needed(graph.size(), false);
     while (!open.empty()) {
         Value node = open.back();
         open.pop_back();
         if (needed[node->id]) continue;
         needed[node->id] = true;
-        bool leaf = node->op == Op::Input || (node->id < forward && !node->inputs.empty());
+        bool leaf = node->op == Op::Input || is_saved(*node);
         if (!leaf) {
             for (Value operand : node->inputs) open.push_back(operand);
         }
@@ -166,7 +186,7 @@ std::unique_ptr<BackwardGraph> make_backward(const Fragment& fragment, FragmentG
             bool seed = which >= arguments;
             made->leaves.push_back(seed ? Leaf{Leaf::Seed, seed_roots[which - arguments]} : Leaf{Leaf::Argument, which});
             copies[node.id] = made->fragment.graph.input(node.type());
-        } else if (node.id < forward && !node.inputs.empty()) {
+        } else if (is_saved(node)) {
             auto& saved = gradient.saved;
             auto at = std::find(saved.begin(), saved.end(), original.at(node.id));
             if (at == saved.end()) at = saved.insert(at, original.at(node.id));
@@ -202,6 +222,7 @@ std::unique_ptr<FragmentGradient> make_gradient(const Fragment& fragment, bool i
     made->entwined = entwined_roots(fragment, made->roots);
     std::vector<bool> all(made->roots.size(), true);
     made->backward[all] = make_backward(fragment, *made, all);
+    for (Value value : made->saved) made->watched.push_back(is_kept(fragment, value));
     return made;
 }
 
@@ -237,7 +258,13 @@ class FragmentNode final : public autograd::GradNode {
         return found;
     }
     void save(std::span<const Tensor> values) {
-        for (const Tensor& value : values) saved_.emplace_back(value, autograd::Edge{});
+        for (size_t k = 0; k < values.size(); ++k) {
+            std::string maker;
+            for (const Fragment::Output& output : fragment_->outputs) {
+                if (output.value == fragment_->gradient->saved[k] && output.requires_grad) maker = output.grad_name;
+            }
+            saved_.emplace_back(values[k], autograd::Edge{}, std::move(maker));
+        }
     }
     const Fragment& fragment() const { return *fragment_; }
     std::string name() const override { return "CompiledBackward"; }  // its results have the names that people know
@@ -256,11 +283,7 @@ class FragmentNode final : public autograd::GradNode {
         std::vector<bool> seeded;
         for (const Tensor& seed : seeds) seeded.push_back(static_cast<bool>(seed));
         auto& backward = gradient.backward[seeded];
-        if (!backward) {
-            size_t saved = gradient.saved.size();
-            backward = make_backward(*fragment_, gradient, seeded);
-            if (gradient.saved.size() != saved) tensor::fail("jit: a part of a gradient needs more than the whole");
-        }
+        if (!backward) backward = make_backward(*fragment_, gradient, seeded);
         if (!hold(backward->assumes)) {
             // Not for these sizes: by the tape then, as for a gradient that will be differentiated.
             std::vector<Tensor> found = differentiably(context, seeds);

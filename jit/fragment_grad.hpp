@@ -30,7 +30,10 @@ struct BackwardGraph {
 };
 
 struct FragmentGradient {
-    std::vector<graph::Value> saved;  // values of the forward graph, beyond its outputs
+    // Values of the forward graph that the gradient uses. Those that the program's own operators keep are watched:
+    // a write to one is an error; others come in because the gradient computes the same.
+    std::vector<graph::Value> saved;
+    std::vector<bool> watched;
     std::vector<uint32_t> roots;      // outputs of the fragment that carry gradients
     // For each of these, those whose histories share a step that keeps values: after a backward pass through the one
     // there is none through the other.

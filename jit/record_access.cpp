@@ -81,10 +81,7 @@ void Recorder::conclude_store_attr(vm::Frame& frame) {
     }
     if (tensors || current_.reads) return refuse("instruction");
     int32_t to = operand(current_.operands[0]), from = operand(current_.operands[1]);
-    bool fresh = current_.operands[0].kind == Source::Slot && jit_.made_here(*segment_, current_.operands[0].index);
-    if (!fresh) {
-        visible_effect();
-    }
+    if (!is_ours(current_.operands[0])) visible_effect();
     segment_->sites.push_back(vm::AttrCache{});
     segment_->sites.back().name = site.name;
     int32_t snapshot = snapshot_before();

@@ -331,7 +331,7 @@ bool Recorder::prepare_return(vm::Frame& frame) {
 void Recorder::conclude_native(vm::Frame& frame, uint16_t reg, uint32_t next) {
     const lang::Instr& i = current_.instr;
     bool fresh_list = current_.native && current_.native->row->owner == std::string_view("list") &&
-                      current_.operands[0].kind == Source::Slot && jit_.made_here(*segment_, current_.operands[0].index);
+                      is_ours(current_.operands[0]);
     bool visible = !current_.native || (current_.native->row->effect != vm::Effect::pure &&
                                         current_.native->row->effect != vm::Effect::reads);
     // A host's function may look at tensors, and write to them.

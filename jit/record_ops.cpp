@@ -284,9 +284,7 @@ void Recorder::conclude_step(vm::Frame& frame, uint32_t next) {
     bool mutates = (is_in_place(op) && current_.values[0].get().is_obj()) || op == Op::STORE_INDEX || op == Op::DELETE_INDEX ||
                    op == Op::LIST_APPEND || op == Op::SET_ADD || op == Op::DICT_SET || op == Op::LIST_EXTEND ||
                    op == Op::ARGS_EXTEND || op == Op::SET_UPDATE || op == Op::DICT_UPDATE || op == Op::DICT_MERGE || op == Op::STORE_CELL;
-    if (mutates && !(current_.operands[0].kind == Source::Slot && jit_.made_here(*segment_, current_.operands[0].index))) {
-        visible_effect();
-    }
+    if (mutates && !is_ours(current_.operands[0])) visible_effect();
     const lang::OpInfo& info = lang::op_info(op);
     bool writes = info.a == lang::Role::wr || info.a == lang::Role::rw;
     int32_t dst = writes ? new_slot(frame.registers[i.a]) : -1;

@@ -266,6 +266,13 @@ void Recorder::note_node(graph::Value value, bool with_grad) {
     if (tensor::info(value->op).may_raise) now.may_raise = true;
 }
 
+// The interpreter does it again from here when what is pending fails.
+void Recorder::mark_resume() {
+    if (resume_ >= 0) return;
+    resume_ = snapshot_before();
+    resume_slots_ = slot_values_.size();
+}
+
 // What was computed while gradients were off: a graph knows no modes, so that it says where gradients end.
 graph::Value Recorder::without_history(graph::Value value) {
     graph::Value operand[] = {value};
@@ -510,7 +517,7 @@ void Recorder::ran(Op op, tensor::Tensors inputs, const tensor::Attrs& attrs, st
         bool& flag;
         ~Unpause() { flag = false; }
     } unpause{paused_};
-    if (resume_ < 0) resume_ = snapshot_before();
+    mark_resume();
     last_call_ = nullptr;
     bool random = tensor::info(op).kind == tensor::Kind::Random;
     if (random) {
@@ -628,7 +635,7 @@ void Recorder::wrote(Op op, tensor::Tensors inputs, const tensor::Attrs& attrs, 
         bool& flag;
         ~Unpause() { flag = false; }
     } unpause{paused_};
-    if (resume_ < 0) resume_ = snapshot_before();
+    mark_resume();
     current_.ran = true;
     if (vm_.tensors.grad_enabled) {
         bool grad = target.requires_grad();

@@ -544,6 +544,11 @@ int32_t Recorder::snapshot_before() {
 
 int32_t Recorder::snapshot_at(uint32_t pc) { return add_snapshot(take_snapshot(pc)); }
 
+bool Recorder::is_ours(Source object) const {
+    if (object.kind != Source::Slot || !jit_.made_here(*segment_, object.index)) return false;
+    return resume_ < 0 || static_cast<size_t>(object.index) >= resume_slots_;
+}
+
 void Recorder::effect() {
     clean_ = false;
     resume_ = -1;

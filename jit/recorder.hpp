@@ -168,6 +168,9 @@ class Recorder final : public autograd::SizeObserver {
     Source settle(int32_t slot, Value actual, int32_t snapshot, std::string what);
     void guard_value(Source source, std::string what);
     void guard_grad_mode(int32_t snapshot);
+    void mark_resume();
+    // Nobody can see what happens to it: made here, and made again when this stretch is done again.
+    bool is_ours(Source object) const;
     void effect();   // something happens that others can see
     void visible_effect();  // the same; what may fail is computed before
 
@@ -286,6 +289,7 @@ class Recorder final : public autograd::SizeObserver {
     std::unordered_map<std::string, uint32_t> names_;                   // of tensors taken in
     int32_t fragment_ = -1;
     int32_t resume_ = -1;
+    size_t resume_slots_ = 0;  // that were there by then
     uint32_t advances_ = 0, draws_ = 0;
     uint32_t length_ = 0;
     std::unordered_map<const lang::Instr*, uint32_t> rounds_;
