@@ -139,6 +139,7 @@ bool Execution::holds(const Instruction& i) const {
         case TraceOp::GuardTensor: {
             if (!v.is_kind(Kind::Tensor)) return false;
             const tensor::Tensor& tensor = vm::tensor_of(v);
+            if (tensor.autograd_meta()) autograd::requires_grad(tensor);  // a view takes after its base
             const auto& guard = *static_cast<const TensorGuard*>(i.pointer);
             if (planted("guard-tensor")) return tensor.rank() == guard.layout->rank;
             if (tensor.layout_class() != guard.layout) return false;

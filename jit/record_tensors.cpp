@@ -130,6 +130,7 @@ std::optional<uint32_t> Recorder::find_tensor(const Tensor& tensor) {
 
 // A tensor that came from outside, in slot `slot`.
 Source Recorder::take_in(const Tensor& tensor, int32_t slot, int32_t snapshot, std::string what) {
+    autograd::requires_grad(tensor);  // a view is brought up to date with its base
     auto known = known_tensor(tensor);
     if (known && tensors_[*known].tensor.is(tensor) && tensors_[*known].info.object >= 0) {
         Instruction& same = emit(TraceOp::GuardSame);

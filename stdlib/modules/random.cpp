@@ -1,14 +1,16 @@
-// random: numbers by counter (Philox), so that a state is three ints and a seed gives one sequence everywhere.
+// random: CPython's generator, so that a seed gives the numbers that it gives there.
 #include <sys/random.h>
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <numbers>
+#include <span>
 
 #include "base/text/number_text.hpp"
 #include "stdlib/modules.hpp"
 #include "stdlib/support.hpp"
-#include "tensor/philox.hpp"
 #include "vm/arith.hpp"
 #include "vm/containers.hpp"
 
@@ -18,21 +20,47 @@ namespace {
 
 __extension__ typedef unsigned __int128 Wide;
 
+// The Mersenne Twister, seeded as CPython seeds it: a seed gives the numbers that it gives there.
 struct Generator final : ForeignState {
-    uint64_t key = 0;
-    uint64_t drawn = 0;              // words of 32 bits so far
-    std::array<uint32_t, 4> block{};
+    static constexpr size_t kWords = 624, kShift = 397;
+    std::array<uint32_t, kWords> state{};
+    size_t at = kWords;              // of the next word; at the end a new round is due
     double spare = 0;                // gauss makes two at a time
     bool has_spare = false;
 
-    void seed(uint64_t value) {
-        key = value;
-        drawn = 0;
+    void seed(std::span<const uint32_t> key) {
+        state[0] = 19650218;
+        for (uint32_t i = 1; i < kWords; ++i) state[i] = 1812433253u * mixed(i - 1) + i;
+        size_t i = 1, j = 0;
+        auto wrap = [&] {
+            if (++i < kWords) return;
+            state[0] = state[kWords - 1];
+            i = 1;
+        };
+        for (size_t k = std::max(kWords, key.size()); k > 0; --k) {
+            state[i] = (state[i] ^ (mixed(i - 1) * 1664525u)) + key[j] + static_cast<uint32_t>(j);
+            if (++j == key.size()) j = 0;
+            wrap();
+        }
+        for (size_t k = kWords - 1; k > 0; --k) {
+            state[i] = (state[i] ^ (mixed(i - 1) * 1566083941u)) - static_cast<uint32_t>(i);
+            wrap();
+        }
+        state[0] = 0x80000000u;
+        at = kWords;
         has_spare = false;
     }
+    void seed(uint64_t value) {
+        std::array<uint32_t, 2> key = {static_cast<uint32_t>(value), static_cast<uint32_t>(value >> 32)};
+        seed(std::span(key).first(key[1] ? 2 : 1));
+    }
     uint32_t word() {
-        if (drawn % 4 == 0) block = tensor::philox::block(key, kStream, drawn / 4);
-        return block[drawn++ % 4];
+        if (at == kWords) turn();
+        uint32_t y = state[at++];
+        y ^= y >> 11;
+        y ^= y << 7 & 0x9d2c5680u;
+        y ^= y << 15 & 0xefc60000u;
+        return y ^ y >> 18;
     }
     uint64_t bits(unsigned count) {  // 1 to 64
         uint64_t low = word();
@@ -63,7 +91,15 @@ struct Generator final : ForeignState {
         return std::cos(angle) * radius;
     }
 
-    static constexpr uint64_t kStream = 0x74616c63;  // apart from the streams of tensors with the same seed
+  private:
+    uint32_t mixed(size_t i) const { return state[i] ^ state[i] >> 30; }
+    void turn() {
+        for (size_t i = 0; i < kWords; ++i) {
+            uint32_t y = (state[i] & 0x80000000u) | (state[(i + 1) % kWords] & 0x7fffffffu);
+            state[i] = state[(i + kShift) % kWords] ^ y >> 1 ^ (y & 1 ? 0x9908b0dfu : 0u);
+        }
+        at = 0;
+    }
 };
 
 const NativeClass kGenerator = {.name = "Generator", .module = "random"};
@@ -128,21 +164,29 @@ Ref generators_init(Vm& vm, const Args& args) {
 
 Ref generators_seed(Vm& vm, const Args& args) { return generators_init(vm, args); }
 
+// As CPython has it: the version, the words with the place among them, what gauss has left.
 Ref generators_getstate(Vm& vm, const Args& args) {
     Generator& g = self(args);
+    std::vector<Value> words;
+    for (uint32_t word : g.state) words.push_back(Value::integer(word));
+    words.push_back(Value::integer(static_cast<int64_t>(g.at)));
+    Ref inner = make_tuple(vm, words.data(), words.size());
     Ref spare = g.has_spare ? real(g.spare) : none();
-    return make_tuple(vm, {Value::integer(static_cast<int64_t>(g.key)), Value::integer(static_cast<int64_t>(g.drawn)), spare});
+    return make_tuple(vm, {Value::integer(3), inner, spare});
 }
 
 Ref generators_setstate(Vm& vm, const Args& args) {
     auto* state = args[1].is_kind(Kind::Tuple) ? cast<Tuple>(args[1]) : nullptr;
-    bool valid = state && state->size == 3 && is_integer(state->items[0]) && is_integer(state->items[1]) &&
-                 (state->items[2].is_none() || state->items[2].is_float());
+    auto* words = state && state->size == 3 && state->items[1].is_kind(Kind::Tuple) ? cast<Tuple>(state->items[1]) : nullptr;
+    bool valid = words && words->size == Generator::kWords + 1 && (state->items[2].is_none() || state->items[2].is_float());
+    for (size_t i = 0; valid && i < words->size; ++i) {
+        uint64_t most = i < Generator::kWords ? UINT32_MAX : Generator::kWords;
+        valid = is_integer(words->items[i]) && static_cast<uint64_t>(int_value(words->items[i])) <= most;
+    }
     if (!valid) raise(vm, Exc::TypeError, "state vector must be what getstate() gives");
     Generator& g = self(args);
-    g.seed(static_cast<uint64_t>(int_value(state->items[0])));
-    g.drawn = static_cast<uint64_t>(int_value(state->items[1]));
-    if (g.drawn % 4 != 0) g.block = tensor::philox::block(g.key, Generator::kStream, g.drawn / 4);
+    for (size_t i = 0; i < Generator::kWords; ++i) g.state[i] = static_cast<uint32_t>(int_value(words->items[i]));
+    g.at = static_cast<size_t>(int_value(words->items[Generator::kWords]));
     g.has_spare = state->items[2].is_float();
     if (g.has_spare) g.spare = state->items[2].f;
     return none();
@@ -164,9 +208,12 @@ Ref generators_randbytes(Vm& vm, const Args& args) {
     Ptr<Bytes> zeros = make_bytes(vm, std::string_view("\0", 1));
     Ptr<Bytes> bytes = bytes_repeat(vm, zeros.get(), count);  // nobody else has it yet
     Ticker ticker(vm);
-    for (int64_t i = 0; i < count; i++) {
+    // The bytes of one int with that many bits, the low ones first.
+    for (int64_t i = 0; i < count; i += 4) {
         ticker.step();
-        bytes->data[i] = static_cast<char>(self(args).bits(8));
+        auto part = static_cast<unsigned>(std::min<int64_t>(4, count - i));
+        uint64_t word = self(args).bits(8 * part);
+        for (unsigned k = 0; k < part; ++k) bytes->data[i + k] = static_cast<char>(word >> (8 * k));
     }
     return bytes;
 }
