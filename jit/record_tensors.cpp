@@ -164,14 +164,12 @@ Source Recorder::take_in(const Tensor& tensor, int32_t slot, int32_t snapshot, s
         if (!other.in_memory || other.dirty || other.version > 0) refuse("aliased", "two tensors share memory");
         other.shared = true;
     }
-    if (!shared) {
-        for (const Root& root : roots_) {
-            if (root.number || !root.dirty || root.object < 0) continue;
-            Instruction& apart = emit(TraceOp::GuardApart);
-            apart.a = slot;
-            apart.b = root.object;
-            apart.snapshot = snapshot;
-        }
+    for (const Root& root : roots_) {
+        if (root.number || !root.dirty || root.object < 0 || root.tensor.shares_storage(tensor)) continue;
+        Instruction& apart = emit(TraceOp::GuardApart);
+        apart.a = slot;
+        apart.b = root.object;
+        apart.snapshot = snapshot;
     }
     Root root;
     root.tensor = tensor;
