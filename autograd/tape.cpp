@@ -396,6 +396,11 @@ void register_hook(const Tensor& tensor, GradHook hook) {
 
 Tensor detach(const Tensor& tensor) { return tensor.detached(); }
 
+bool views_history(const Tensor& tensor) {
+    auto* own = static_cast<Meta*>(tensor.autograd_meta());
+    return own && own->base && !tensor.requires_grad() && requires_grad(own->base);
+}
+
 bool is_spent(const Tensor& tensor) {
     std::vector<GradNode*> open;
     std::vector<GradNode*> seen;

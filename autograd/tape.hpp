@@ -137,6 +137,8 @@ bool requires_grad(const Tensor& tensor);
 Ref<GradNode> grad_fn(const Tensor& tensor);
 bool is_leaf(const Tensor& tensor);
 Edge edge_of(const Tensor& tensor);
+// It is a view, made without gradients, of what requires them: a write to it is a write to that.
+bool views_history(const Tensor& tensor);
 // Only leaves of float dtype.
 void set_requires_grad(const Tensor& tensor, bool value);
 Tensor grad_of(const Tensor& tensor);

@@ -154,6 +154,7 @@ bool Execution::holds(const Instruction& i) const {
         case TraceOp::GuardLength: return v.is_obj() && length_of(v) == static_cast<size_t>(i.imm);
         case TraceOp::GuardSame: return v.same(at(i.b));
         case TraceOp::GuardApart: return planted("guard-apart") || !vm::tensor_of(v).shares_storage(vm::tensor_of(at(i.b)));
+        case TraceOp::GuardNoHistory: return !autograd::views_history(vm::tensor_of(v));
         case TraceOp::GuardTruth: return planted("guard-truth") || (v.is_bool() ? v.b : vm::truth(vm_, v)) == (i.imm != 0);
         case TraceOp::GuardSizes: return graph::holds(segment_.facts[static_cast<size_t>(i.imm)], symbols());
         case TraceOp::GuardGradMode: return planted("guard-grad-mode") || vm_.tensors.grad_enabled == (i.imm != 0);
@@ -390,6 +391,7 @@ Execution::End Execution::execute(int32_t& snapshot, Ref& result) {
             case TraceOp::GuardLength:
             case TraceOp::GuardSame:
             case TraceOp::GuardApart:
+            case TraceOp::GuardNoHistory:
             case TraceOp::GuardTruth:
             case TraceOp::GuardSizes:
             case TraceOp::GuardGradMode:

@@ -637,7 +637,9 @@ void Recorder::wrote(Op op, tensor::Tensors inputs, const tensor::Attrs& attrs, 
     mark_resume();
     current_.ran = true;
     if (vm_.tensors.grad_enabled) {
-        bool grad = target.requires_grad();
+        auto target_known = known_tensor(target);
+        bool grad = target.requires_grad() || autograd::views_history(target) ||
+                    (target_known && roots_[tensors_[*target_known].info.root].tensor.requires_grad());
         for (const Tensor& input : inputs) grad = grad || input.requires_grad();
         if (grad) {
             if (auto changed = known_tensor(target)) keep_flags(tensors_[*changed].info.root);
@@ -716,6 +718,11 @@ void Recorder::wrote(Op op, tensor::Tensors inputs, const tensor::Attrs& attrs, 
         uint32_t now = root.tensor.version();
         root.writes += now - std::exchange(root.seen_version, now);  // a copy onto itself is none
         if (root.in_memory) root.dirty = true;
+        if (first && vm_.tensors.grad_enabled) {
+            Instruction& plain = emit(TraceOp::GuardNoHistory);
+            plain.a = root.object;
+            plain.snapshot = snapshot_before();
+        }
         if (first) {
             // Other memory that compiled code reads must lie apart from what it writes.
             for (uint32_t r = 0; r < roots_.size(); ++r) {
