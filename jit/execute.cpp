@@ -695,6 +695,7 @@ Outcome Execution::run(std::string& failure) {
             raised = true;
         }
     }
+    if (redone_) raised = false;  // what failed comes before what was raised: the interpreter gets to both in order
     if (raised) {
         // As if the instruction had raised it: the interpreter looks for a handler.
         vm_.frame()->pc++;
