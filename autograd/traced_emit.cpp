@@ -6,24 +6,8 @@ namespace talc::autograd {
 
 namespace {
 
-// All but the sizes.
-template <class To, class From>
-To others(const From& from) {
-    To to;
-    to.dims = from.dims;
-    to.dim = from.dim;
-    to.keepdim = from.keepdim;
-    to.mode = from.mode;
-    to.dtype = from.dtype;
-    to.value = from.value;
-    to.delta = from.delta;
-    to.device = from.device;
-    to.which = from.which;
-    return to;
-}
-
 tensor::Attrs plain(const TracedEmit::Attrs& attrs) {
-    auto result = others<tensor::Attrs>(attrs);
+    auto result = graph::with_other_dims<tensor::Attrs>(attrs);
     for (const TracedDim& size : attrs.sizes) result.sizes.push_back(size.value);
     result.start = attrs.start.value;
     result.end = attrs.end.value;
@@ -32,7 +16,7 @@ tensor::Attrs plain(const TracedEmit::Attrs& attrs) {
 }
 
 graph::Attrs symbolic(const TracedEmit::Attrs& attrs) {
-    auto result = others<graph::Attrs>(attrs);
+    auto result = graph::with_other_dims<graph::Attrs>(attrs);
     for (const TracedDim& size : attrs.sizes) result.sizes.push_back(size.symbolic);
     result.start = attrs.start.symbolic;
     result.end = attrs.end.symbolic;
@@ -43,7 +27,7 @@ graph::Attrs symbolic(const TracedEmit::Attrs& attrs) {
 }  // namespace
 
 TracedEmit::Attrs TracedEmit::attrs_of(const tensor::Attrs& plain, const graph::Attrs& symbolic) {
-    auto result = others<Attrs>(plain);
+    auto result = graph::with_other_dims<Attrs>(plain);
     result.sizes = shape_of(plain.sizes, symbolic.sizes);
     result.start = TracedDim(plain.start, symbolic.start);
     result.end = TracedDim(plain.end, symbolic.end);

@@ -215,25 +215,6 @@ tensor::Dims concrete(const Shape& shape, const SymbolValues& values) {
     return sizes;
 }
 
-namespace {
-
-template <class To, class From>
-To with_other_dims(const From& from) {
-    To to;
-    to.dims = from.dims;
-    to.dim = from.dim;
-    to.keepdim = from.keepdim;
-    to.mode = from.mode;
-    to.dtype = from.dtype;
-    to.value = from.value;
-    to.delta = from.delta;
-    to.device = from.device;
-    to.which = from.which;
-    return to;
-}
-
-}  // namespace
-
 tensor::Attrs concrete(const Attrs& attrs, const SymbolValues& values) {
     auto plain = with_other_dims<tensor::Attrs>(attrs);
     plain.sizes = concrete(attrs.sizes, values);

@@ -114,6 +114,22 @@ class Graph {
 std::vector<TensorType> infer_types(DimEnv& env, DType default_float, Op op, std::span<const TensorType* const> inputs,
                                     Attrs& attrs);
 
+// Attributes without those that hold sizes, in another kind of them.
+template <class To, class From>
+To with_other_dims(const From& from) {
+    To to;
+    to.dims = from.dims;
+    to.dim = from.dim;
+    to.keepdim = from.keepdim;
+    to.mode = from.mode;
+    to.dtype = from.dtype;
+    to.value = from.value;
+    to.delta = from.delta;
+    to.device = from.device;
+    to.which = from.which;
+    return to;
+}
+
 // Concrete attributes and shapes, for a binding of the symbols.
 using SymbolValues = std::function<int64_t(uint32_t)>;
 tensor::Attrs concrete(const Attrs& attrs, const SymbolValues& values);

@@ -54,18 +54,20 @@ std::vector<bool> keeping_steps(const Fragment& fragment, Value root) {
     return keeping;
 }
 
-// Whether an operator of the program keeps the value for its gradient.
-bool is_kept(const Fragment& fragment, Value value) {
+// By node: an operator of the program keeps the value for its gradient.
+std::vector<bool> kept_values(const Fragment& fragment) {
+    std::vector<bool> kept(fragment.graph.size(), false);
     for (const graph::Node& node : fragment.graph.nodes()) {
+        if (node.op == Op::Output) kept[node.id] = true;
         if (node.id >= fragment.with_grad.size() || !fragment.with_grad[node.id] || node.op == Op::Output) continue;
         autograd::Needs needs = 0;
         for (size_t i = 0; i < node.inputs.size(); ++i) needs |= autograd::vjp_needs(node.op, i, node.inputs.size());
         for (size_t i = 0; i < node.inputs.size(); ++i) {
-            if (node.inputs[i] == value && (needs & autograd::operand_bit(i))) return true;
+            if (needs & autograd::operand_bit(i)) kept[node.inputs[i]->id] = true;
         }
-        if (&node == value && (needs & autograd::result_bit(0))) return true;
+        if (needs & autograd::result_bit(0)) kept[node.id] = true;
     }
-    return value->op == Op::Output;
+    return kept;
 }
 
 std::vector<std::vector<uint32_t>> entwined_roots(const Fragment& fragment, const std::vector<uint32_t>& roots) {
@@ -222,7 +224,8 @@ std::unique_ptr<FragmentGradient> make_gradient(const Fragment& fragment, bool i
     made->entwined = entwined_roots(fragment, made->roots);
     std::vector<bool> all(made->roots.size(), true);
     made->backward[all] = make_backward(fragment, *made, all);
-    for (Value value : made->saved) made->watched.push_back(is_kept(fragment, value));
+    std::vector<bool> kept = kept_values(fragment);
+    for (Value value : made->saved) made->watched.push_back(kept[value->id]);
     return made;
 }
 

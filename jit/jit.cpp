@@ -391,7 +391,7 @@ void Jit::hot(vm::Frame& frame, lang::Instr* header) {
 bool Jit::retire(Segment& segment, uint32_t left_here) {
     Anchor& anchor = *segment.anchor;
     if (left_here != segment.runs || anchor.compiles > params_.max_recompiles) return false;
-    if (Value::object(segment.entry[0].code).o != anchor.code.get().o || segment.entry[0].pc != anchor.pc) return false;
+    if (segment.entry[0].code != anchor.code.get().o || segment.entry[0].pc != anchor.pc) return false;
     auto& list = entries_[patch(segment.entry[0].code, segment.entry[0].pc)].segments;
     auto at = std::find(list.begin(), list.end(), &segment);
     if (at == list.end()) return false;

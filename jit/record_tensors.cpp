@@ -511,11 +511,7 @@ void Recorder::grad_set(const Tensor& leaf, const Tensor& grad) {
 void Recorder::ran(Op op, tensor::Tensors inputs, const tensor::Attrs& attrs, std::span<const Tensor> results) {
     jit_.stats.eager_ops++;
     if (paused_ || current_.nested || !have_current_ || !segment_ || current_.refused) return;
-    paused_ = true;
-    struct Unpause {
-        bool& flag;
-        ~Unpause() { flag = false; }
-    } unpause{paused_};
+    Pause pause(paused_);
     mark_resume();
     last_call_ = nullptr;
     bool random = tensor::info(op).kind == tensor::Kind::Random;
@@ -629,11 +625,7 @@ void Recorder::ran(Op op, tensor::Tensors inputs, const tensor::Attrs& attrs, st
 void Recorder::wrote(Op op, tensor::Tensors inputs, const tensor::Attrs& attrs, const Tensor& target) {
     jit_.stats.eager_ops++;
     if (paused_ || current_.nested || !have_current_ || !segment_ || current_.refused) return;
-    paused_ = true;
-    struct Unpause {
-        bool& flag;
-        ~Unpause() { flag = false; }
-    } unpause{paused_};
+    Pause pause(paused_);
     mark_resume();
     current_.ran = true;
     if (vm_.tensors.grad_enabled) {

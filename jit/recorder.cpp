@@ -227,6 +227,7 @@ void Recorder::take_back() {
             case TraceOp::GuardLeaf:
             case TraceOp::GuardEqual:
             case TraceOp::GuardLength:
+            case TraceOp::GuardNoHistory:
             case TraceOp::GuardTruth: drop = is_gone(i.a); break;
             default: break;
         }
@@ -268,11 +269,7 @@ void Recorder::instruction(vm::Frame& frame, const lang::Instr* pc) {
     if (done_ || paused_) return;
     size_t depth = vm_.depth();
     auto at = static_cast<uint32_t>(pc - frame.code->instrs);
-    paused_ = true;
-    struct Unpause {
-        bool& flag;
-        ~Unpause() { flag = false; }
-    } unpause{paused_};
+    Pause pause(paused_);
     if (skipping_) {
         if (depth > depth_) return;
         skipping_ = false;

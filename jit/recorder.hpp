@@ -41,6 +41,12 @@ class Recorder final : public autograd::SizeObserver {
     void sized(const tensor::Tensor& made, graph::Dim dim) override;
 
   private:
+    // The recorder's own work is not recorded.
+    struct Pause {
+        explicit Pause(bool& on) : flag(on) { flag = true; }
+        ~Pause() { flag = false; }
+        bool& flag;
+    };
     struct ShadowFrame {
         vm::Code* code;
         vm::Function* function = nullptr;
