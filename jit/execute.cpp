@@ -197,8 +197,9 @@ std::string Execution::describe(const Instruction& guard) const {
             graph::collect_symbols(fact.b, used);
             std::string actual;
             for (uint32_t symbol : used) {
-                actual += fmt::format("{}s{} = {} (index {})", actual.empty() ? "" : ", ", symbol, symbols()(symbol),
-                                      segment_.symbols[symbol].dim);
+                bool number = segment_.symbols[symbol].dim == SymbolSource::kInt;
+                actual += fmt::format("{}s{} = {}{}", actual.empty() ? "" : ", ", symbol, symbols()(symbol),
+                                      number ? "" : fmt::format(" (index {})", segment_.symbols[symbol].dim));
             }
             return fmt::format("sizes: expected {}, actual {}", to_string(fact), actual);
         }

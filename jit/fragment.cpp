@@ -18,10 +18,17 @@ namespace talc::jit {
 
 using tensor::Tensor;
 
+// Code reads sizes from tensors; this one has nothing else.
+Tensor sized_tensor(tensor::Context& context, int64_t size) {
+    Tensor one = tensor::number(context, tensor::Scalar(size));
+    return Tensor(one.impl()->storage, one.dtype(), {size}, {0}, 0);
+}
+
 Tensor fragment_input(Vm& vm, const Fragment& fragment, size_t input, const Segment& segment, const Value* slots) {
     const Fragment::Input& from = fragment.inputs[input];
     Value value = from.slot < 0 ? segment.constants[static_cast<size_t>(~from.slot)].get() : slots[from.slot];
     if (from.number) return tensor::number(vm.tensors, *vm::scalar_of(vm, value));
+    if (from.size) return sized_tensor(vm.tensors, value.i);
     return vm::tensor_of(value);
 }
 
@@ -95,7 +102,7 @@ graph::SymbolValues symbol_values(const Segment& segment, const Value* slots) {
     return [&segment, slots](uint32_t symbol) {
         const SymbolSource& source = segment.symbols[symbol];
         Value value = source.slot < 0 ? segment.constants[static_cast<size_t>(~source.slot)].get() : slots[source.slot];
-        return vm::tensor_of(value).sizes()[source.dim];
+        return source.dim == SymbolSource::kInt ? value.i : vm::tensor_of(value).sizes()[source.dim];
     };
 }
 

@@ -31,6 +31,8 @@ void forsake(Value object);
 // The tensor of a view, from that of its root.
 tensor::Tensor view_of(tensor::Context& context, const TensorInfo& info, tensor::Tensor root, const graph::SymbolValues& symbols);
 tensor::Tensor fragment_input(Vm& vm, const Fragment& fragment, size_t input, const Segment& segment, const Value* slots);
+// A tensor of that size, of which nothing else is to be looked at.
+tensor::Tensor sized_tensor(tensor::Context& context, int64_t size);
 // A tensor object without memory.
 Ref promise(Vm& vm, const TensorGuard& like, bool requires_grad, vm::Class* cls, const graph::SymbolValues& symbols);
 // What the symbols of a segment are in this run.

@@ -210,6 +210,20 @@ Source Recorder::new_instance(Value actual) {
     return {Source::Slot, slot};
 }
 
+// What came in a tuple of arguments gets the name that the function has for it, for messages.
+void Recorder::name_argument(Source source, const std::string& name) {
+    constexpr size_t kFirst = 200;  // arguments of what is compiled come first
+    if (source.kind != Source::Tensor) return;
+    int32_t slot = tensors_[static_cast<size_t>(source.index)].info.object;
+    for (size_t k = 0; k < std::min(kFirst, segment_->code.size()); ++k) {
+        const Instruction& guard = segment_->code[k];
+        if (guard.op != TraceOp::GuardTensor || guard.a != slot || slot < 0) continue;
+        std::string& what = segment_->snapshots[static_cast<size_t>(guard.snapshot)].what;
+        if (what == "an argument") what = name;
+        return;
+    }
+}
+
 // A call has pushed a frame: its registers are the arguments, bound as the VM binds them.
 void Recorder::enter_frame(vm::Frame& frame) {
     auto* function = frame.function;
@@ -231,7 +245,10 @@ void Recorder::enter_frame(vm::Frame& frame) {
     size_t keywords = names ? names->size : 0;
     size_t given = sources.size() - keywords;
     size_t positional = plain.positional, named = positional + plain.keyword_only;
-    for (size_t k = 0; k < std::min(given, positional); ++k) shadow.registers[k] = sources[k];
+    for (size_t k = 0; k < std::min(given, positional); ++k) {
+        shadow.registers[k] = sources[k];
+        name_argument(sources[k], plain.local_names[k]);
+    }
     size_t rest_at = named;
     if (plain.has_varargs) {
         std::vector<Source> rest;

@@ -108,6 +108,7 @@ std::optional<Dim> Recorder::planned_dim(Source source, Value actual) {
     if (source.kind != Source::Slot) return Dim(actual.i);
     current_.sized_slots.push_back(source.index);
     if (auto found = slot_dims_.find(source.index); found != slot_dims_.end()) return found->second;
+    if (auto symbol = symbol_for(source, actual.i)) return symbol;
     guard_value(source, "a number that shapes the computation");
     return Dim(actual.i);
 }
@@ -159,7 +160,7 @@ graph::Shape Recorder::planned_sizes(size_t first, size_t last) {
 // ---- calls ------------------------------------------------------------------------------------------------
 
 void Recorder::plan_call() {
-    if (!has_symbols() || !current_.native) return;
+    if (!sizes_matter() || !current_.native) return;
     const SizeRule* rule = rule_of(*current_.native);
     if (!rule) return;
     auto* names = current_.self ? vm::cast<vm::Tuple>(current_.self.get()) : nullptr;
@@ -429,12 +430,11 @@ bool Recorder::planned_item(Source key, Value actual, graph::Graph& graph,
 
 // The views that an index is made of. The key is a tuple, one item, or (of a plain slice) the operands from the second on.
 void Recorder::plan_index(bool writes) {
-    if (!has_symbols() || current_.operands[0].kind != Source::Tensor) return;
+    if (!sizes_matter() || current_.operands[0].kind != Source::Tensor) return;
     using Item = autograd::IndexItem<autograd::GraphEmit>;
     const graph::Shape shape = tensors_[static_cast<size_t>(current_.operands[0].index)].shape;
     try {
         graph::Graph scratch;
-        scratch.dims() = dims_;
         graph::TensorType type = graph::type_of(vm::tensor_of(current_.values[0]));
         type.shape = shape;
         graph::Value x = scratch.input(type);
@@ -468,6 +468,7 @@ void Recorder::plan_index(bool writes) {
             known = planned_item(key, actual, scratch, items);
         }
         if (!known) tensor::fail("an index that is not followed");
+        scratch.dims() = dims_;
         autograd::GraphEmit emitter(scratch);
         autograd::Builder<autograd::GraphEmit> builder(emitter);
         graph::Value view = autograd::plan_index(builder, x, std::span<const Item>(items)).view;

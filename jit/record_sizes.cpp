@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "jit/fragment.hpp"
 #include "jit/jit.hpp"
 #include "jit/recorder.hpp"
 #include "tensor/error.hpp"
@@ -62,6 +63,24 @@ graph::Shape Recorder::symbols_for(const Tensor& tensor, int32_t slot, uint64_t 
     }
     if (dims) share_facts();
     return shape;
+}
+
+// An int that shapes the computation and was another one in the last recording; 0, 1 and negative ones stay numbers.
+std::optional<Dim> Recorder::symbol_for(Source source, int64_t value) {
+    if (anchor_.options.dynamic == 0 || source.kind != Source::Slot) return std::nullopt;
+    std::string place = fmt::format("int {} {}", fmt::ptr(top().code), current_.at);
+    std::string key = fmt::format("{} {} {} {}", fmt::ptr(segment_->entry[0].code), segment_->entry[0].pc, place, names_[place]++);
+    auto [seen, fresh] = anchor_.ints.try_emplace(key, value);
+    uint64_t& changed = anchor_.changed[key];
+    if (seen->second != value) changed = 1;
+    seen->second = value;
+    if (!changed || value < 2) return std::nullopt;
+    Dim dim = dims_.fresh(value);
+    segment_->symbols.push_back({source.index, SymbolSource::kInt});
+    dims_.assume({DimFact::AtMost, Dim(2), dim});
+    slot_dims_[source.index] = dim;
+    share_facts();
+    return dim;
 }
 
 void Recorder::share_facts() {
@@ -266,6 +285,15 @@ void Recorder::bind_symbols(Fragment& now) {
         });
         if (bound) continue;
         int32_t slot = segment_->symbols[symbol].slot;
+        if (segment_->symbols[symbol].dim == SymbolSource::kInt) {
+            Tensor like = sized_tensor(vm_.tensors, *dims_.hint(Dim::symbol(symbol)));
+            graph::TensorType type = graph::type_of(like);
+            type.shape = {Dim::symbol(symbol)};
+            now.graph.input(type);
+            now.inputs.push_back({slot, false, true});
+            now.layouts.push_back(like.layout_class());
+            continue;
+        }
         for (const Root& root : roots_) {
             if (root.object != slot || !root.outside) continue;
             graph::TensorType type = graph::type_of(root.tensor);
@@ -364,7 +392,7 @@ std::optional<std::vector<Dim>> Recorder::dims_of(Source source) {
 // What is known of a scalar step's result.
 void Recorder::follow_step(lang::Op op, std::span<const Source> operands, int32_t dst, Value actual) {
     using L = lang::Op;
-    if (!has_symbols() || dst < 0) return;
+    if (!sizes_matter() || dst < 0) return;
     if (op == L::BUILD_TUPLE || op == L::BUILD_SLICE) {
         slot_parts_[dst] = {operands.begin(), operands.end()};
         if (op == L::BUILD_SLICE) return;

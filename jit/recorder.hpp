@@ -204,15 +204,19 @@ class Recorder final : public autograd::SizeObserver {
     bool take_in_items(Source container, Value actual, int depth);
     void enter_frame(vm::Frame& frame);
     Source new_instance(Value actual);
+    void name_argument(Source source, const std::string& name);
     Source result_of_operators(Value actual);
     void guard_attributes();
     bool has_tensor(Value value, int depth = 0) const;
 
     // ---- record_sizes.cpp: sizes that are symbols
     bool has_symbols() const { return dims_.symbol_count() > 0; }
+    // A first recording has no symbols but those that were asked for.
+    bool sizes_matter() const { return has_symbols() || (anchor_.compiles > 0 && anchor_.options.dynamic != 0); }
     bool is_symbolic(const graph::Shape& shape) const;
     uint64_t dynamic_dims(const tensor::Tensor& tensor, int32_t slot, const std::string& what);
     graph::Shape symbols_for(const tensor::Tensor& tensor, int32_t slot, uint64_t dims);
+    std::optional<graph::Dim> symbol_for(Source source, int64_t value);
     void share_facts();              // between the segment and the current graph; new ones are guarded
     graph::Value add_node(tensor::Op op, std::span<const graph::Value> values, const graph::Attrs& attrs);
     void settle_shape(const graph::Shape& shape);

@@ -126,6 +126,7 @@ struct Fragment {
     struct Input {
         int32_t slot;  // a tensor, or a number that becomes one
         bool number;
+        bool size = false;  // an int that is a size: that of a tensor that nobody reads
     };
     std::vector<Input> inputs;
     struct Output {
@@ -179,8 +180,9 @@ struct Break {
 
 struct Anchor;
 
-// Where the value of a symbol is found: a size of the tensor in a slot.
+// Where the value of a symbol is found: a size of the tensor in a slot, or the int there.
 struct SymbolSource {
+    static constexpr uint32_t kInt = UINT32_MAX;
     int32_t slot;
     uint32_t dim;
 };
@@ -239,6 +241,7 @@ struct Anchor {
     // Tensors from outside, by place and name: the sizes of the last recording, and the dims that have changed.
     std::map<std::string, tensor::Dims> sizes;
     std::map<std::string, uint64_t> changed;
+    std::map<std::string, int64_t> ints;  // that shaped the last recording
 };
 
 }  // namespace talc::jit
