@@ -139,6 +139,7 @@ bool Execution::holds(const Instruction& i) const {
         case TraceOp::GuardTensor: {
             if (!v.is_kind(Kind::Tensor)) return false;
             const tensor::Tensor& tensor = vm::tensor_of(v);
+            if (is_promise(tensor)) return false;  // one of this trace, which took it for another
             if (tensor.autograd_meta()) autograd::requires_grad(tensor);  // a view takes after its base
             const auto& guard = *static_cast<const TensorGuard*>(i.pointer);
             if (planted("guard-tensor")) return tensor.rank() == guard.layout->rank;
@@ -153,6 +154,11 @@ bool Execution::holds(const Instruction& i) const {
         case TraceOp::GuardEqual: return planted("guard-equal") || deep_equal(v, i.value);
         case TraceOp::GuardLength: return v.is_obj() && length_of(v) == static_cast<size_t>(i.imm);
         case TraceOp::GuardSame: return v.same(at(i.b));
+        case TraceOp::GuardOther:
+            for (uint32_t k = 0; k < i.count; ++k) {
+                if (vm::tensor_of(v).is(vm::tensor_of(at(segment_.operands[i.first + k])))) return false;
+            }
+            return true;
         case TraceOp::GuardApart: return planted("guard-apart") || !vm::tensor_of(v).shares_storage(vm::tensor_of(at(i.b)));
         case TraceOp::GuardNoHistory: return !autograd::views_history(vm::tensor_of(v));
         case TraceOp::GuardTruth: return planted("guard-truth") || (v.is_bool() ? v.b : vm::truth(vm_, v)) == (i.imm != 0);
@@ -203,6 +209,7 @@ std::string Execution::describe(const Instruction& guard) const {
             }
             return fmt::format("sizes: expected {}, actual {}", to_string(fact), actual);
         }
+        case TraceOp::GuardOther: return "two tensors whose gradients are set are one";
         case TraceOp::GuardApart: return "two tensors share memory, of which one is written to";
         case TraceOp::GuardLength:
             return fmt::format("length of {}: expected {}, actual {}", what, guard.imm, length_of(v));
@@ -391,6 +398,7 @@ Execution::End Execution::execute(int32_t& snapshot, Ref& result) {
             case TraceOp::GuardEqual:
             case TraceOp::GuardLength:
             case TraceOp::GuardSame:
+            case TraceOp::GuardOther:
             case TraceOp::GuardApart:
             case TraceOp::GuardNoHistory:
             case TraceOp::GuardTruth:

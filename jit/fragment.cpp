@@ -117,6 +117,8 @@ Ref promise(Vm& vm, const TensorGuard& like, bool requires_grad, vm::Class* cls,
     return vm::wrap_as(vm, tensor, cls);
 }
 
+bool is_promise(const Tensor& tensor) { return !tensor.storage().data() && tensor.numel() > 0; }
+
 Tensor view_of(tensor::Context& context, const TensorInfo& info, Tensor root, const graph::SymbolValues& symbols) {
     autograd::GradMode mode(context, info.requires_grad);
     if (planted("view-step") && info.steps.size() > 1) return view_of(context, {info.root, {info.steps[0]}}, root, symbols);

@@ -35,6 +35,7 @@ tensor::Tensor fragment_input(Vm& vm, const Fragment& fragment, size_t input, co
 tensor::Tensor sized_tensor(tensor::Context& context, int64_t size);
 // A tensor object without memory.
 Ref promise(Vm& vm, const TensorGuard& like, bool requires_grad, vm::Class* cls, const graph::SymbolValues& symbols);
+bool is_promise(const tensor::Tensor& tensor);
 // What the symbols of a segment are in this run.
 graph::SymbolValues symbol_values(const Segment& segment, const Value* slots);
 

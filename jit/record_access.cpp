@@ -23,13 +23,8 @@ void Recorder::conclude_load_attr(vm::Frame& frame, uint32_t next) {
                 result = known->second;
             } else {
                 int32_t from = operand(current_.operands[0]);
-                int32_t slot = new_slot(frame.registers[i.a]);
-                int32_t snapshot = snapshot_before();
-                Instruction& load = emit(TraceOp::LoadGrad);
-                load.dst = slot;
-                load.a = from;
-                load.snapshot = snapshot;
-                result = settle(slot, frame.registers[i.a], snapshot, "a gradient");
+                int32_t slot = load_grad(from, frame.registers[i.a]);
+                result = settle(slot, frame.registers[i.a], snapshot_before(), "a gradient");
                 grads_[leaf] = result;
             }
             consume_operands();
@@ -71,6 +66,7 @@ void Recorder::conclude_store_attr(vm::Frame& frame) {
     if (vm::is_tensor(object)) {
         if (site.name->view() != "grad" || current_.grads.size() > 1) return refuse("instruction", "a tensor's attribute");
         int32_t leaf = operand(current_.operands[0]), grad = operand(current_.operands[1]);
+        if (!grads_.contains(vm::tensor_of(object).impl())) guard_other(leaf);
         visible_effect();
         Instruction& store = emit(TraceOp::StoreGrad);
         store.a = leaf;

@@ -442,13 +442,8 @@ void Recorder::conclude_call(vm::Frame& frame, uint32_t next) {
                 if (!grads_.contains(leaf.impl())) {
                     // There was none before.
                     int32_t object = object_of(*leaf_index);
-                    int32_t slot = new_slot(Value::none());
-                    int32_t snapshot = snapshot_before();
-                    Instruction& load = emit(TraceOp::LoadGrad);
-                    load.dst = slot;
-                    load.a = object;
-                    load.snapshot = snapshot;
-                    settle(slot, Value::none(), snapshot, "a gradient");
+                    int32_t slot = load_grad(object, Value::none());
+                    settle(slot, Value::none(), snapshot_before(), "a gradient");
                 }
                 Source value = constant(Value::none());
                 if (grad) {

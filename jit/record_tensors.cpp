@@ -106,6 +106,32 @@ std::optional<uint32_t> Recorder::known_tensor(const Tensor& tensor) {
     return like;
 }
 
+// What is known of the gradients of leaves holds as long as they are different ones.
+void Recorder::guard_other(int32_t leaf) {
+    int32_t snapshot = snapshot_before();
+    if (!grad_objects_.empty()) {
+        Instruction& other = emit(TraceOp::GuardOther);
+        other.a = leaf;
+        other.first = static_cast<uint32_t>(segment_->operands.size());
+        other.count = static_cast<uint32_t>(grad_objects_.size());
+        other.snapshot = snapshot;
+        segment_->operands.insert(segment_->operands.end(), grad_objects_.begin(), grad_objects_.end());
+    }
+    grad_objects_.push_back(leaf);
+}
+
+// The gradient that a leaf has from before.
+int32_t Recorder::load_grad(int32_t leaf, Value actual) {
+    guard_other(leaf);
+    int32_t slot = new_slot(actual);
+    int32_t snapshot = snapshot_before();
+    Instruction& load = emit(TraceOp::LoadGrad);
+    load.dst = slot;
+    load.a = leaf;
+    load.snapshot = snapshot;
+    return slot;
+}
+
 std::optional<uint32_t> Recorder::find_tensor(const Tensor& tensor) {
     if (auto known = known_tensor(tensor)) return known;
     // The gradient that a known leaf has had from before.
@@ -115,13 +141,8 @@ std::optional<uint32_t> Recorder::find_tensor(const Tensor& tensor) {
         if (grads_.contains(leaf.impl())) return std::nullopt;
         int32_t object = object_of(i);
         Ref actual = vm::wrap(vm_, tensor);
-        int32_t slot = new_slot(actual);
-        int32_t snapshot = snapshot_before();
-        Instruction& load = emit(TraceOp::LoadGrad);
-        load.dst = slot;
-        load.a = object;
-        load.snapshot = snapshot;
-        Source source = take_in(tensor, slot, snapshot, "a gradient");
+        int32_t slot = load_grad(object, actual);
+        Source source = take_in(tensor, slot, snapshot_before(), "a gradient");
         grads_[leaf.impl()] = source;
         return static_cast<uint32_t>(source.index);
     }

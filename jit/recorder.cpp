@@ -59,6 +59,7 @@ void Recorder::start_segment(vm::Frame& frame, uint32_t pc) {
     tensors_.clear();
     by_storage_.clear();
     grads_.clear();
+    grad_objects_.clear();
     cells_.clear();
     number_values_.clear();
     dims_ = graph::DimEnv();
@@ -217,6 +218,11 @@ void Recorder::take_back() {
                                    [&](uint32_t symbol) { return is_gone(segment_->symbols[symbol].slot); });
                 break;
             }
+            case TraceOp::GuardOther: {
+                auto others = std::span(segment_->operands).subspan(i.first, i.count);
+                drop = is_gone(i.a) || std::any_of(others.begin(), others.end(), is_gone);
+                break;
+            }
             case TraceOp::GuardApart:
             case TraceOp::GuardSame: drop = is_gone(i.a) || is_gone(i.b); break;
             case TraceOp::GuardIs:
@@ -240,6 +246,7 @@ void Recorder::take_back() {
         for (size_t r = 0; i.dst >= 0 && r < results; ++r) gone[static_cast<size_t>(i.dst) + r] = true;
     }
     code.resize(kept);
+    std::erase_if(grad_objects_, is_gone);
     if (current_.old_shadow.empty()) return;
     shadow_ = std::move(current_.old_shadow);
     popped_ = current_.old_popped;

@@ -243,6 +243,8 @@ class Recorder final : public autograd::SizeObserver {
     Fragment& fragment();
     uint32_t add_root(Root root);
     uint32_t add_tensor(TensorState state);
+    void guard_other(int32_t leaf);
+    int32_t load_grad(int32_t leaf, Value actual);
     std::optional<uint32_t> find_tensor(const tensor::Tensor& tensor);
     std::optional<uint32_t> known_tensor(const tensor::Tensor& tensor);
     Source take_in(const tensor::Tensor& tensor, int32_t slot, int32_t snapshot, std::string what);
@@ -287,6 +289,7 @@ class Recorder final : public autograd::SizeObserver {
     std::vector<TensorState> tensors_;
     std::unordered_multimap<const tensor::Storage*, uint32_t> by_storage_;  // several roots where nobody writes
     std::unordered_map<const tensor::TensorImpl*, Source> grads_;  // of leaves, as far as known
+    std::vector<int32_t> grad_objects_;                            // those leaves, which are different ones
     std::unordered_map<int32_t, graph::Value> number_values_;      // slot -> input of the current fragment
     std::unordered_map<const vm::Cell*, Source> cells_;            // what the segment has stored in them
     graph::DimEnv dims_;       // the segment's symbols and what is known of them

@@ -46,7 +46,7 @@ struct Instruction {
     int32_t a = 0, b = 0, c = 0;  // slots; negative: constants
     int32_t snapshot = -1;        // where the interpreter goes on when a guard fails or something is raised
     int32_t after = -1;           // of Next and NextEnds: where it goes on when it ends otherwise than recorded
-    uint32_t first = 0, count = 0;  // operands of Step and CallNative, in Segment::operands
+    uint32_t first = 0, count = 0;  // operands of Step, CallNative and GuardOther, in Segment::operands
     int64_t imm = 0;
     void* pointer = nullptr;  // Cell, Class, Shape, Native, AttrCache, TensorGuard
     Value value;              // GuardIs, GuardEqual: kept alive by the segment
