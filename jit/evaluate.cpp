@@ -1,5 +1,7 @@
 #include "jit/evaluate.hpp"
 
+#include <algorithm>
+
 #include "autograd/tape.hpp"
 #include "jit/fragment.hpp"
 #include "tensor/error.hpp"
@@ -12,7 +14,8 @@ using tensor::Op;
 using tensor::Tensor;
 
 std::vector<Tensor> evaluate(tensor::Context& context, const Fragment& fragment, std::span<const Value> wanted,
-                             const InputOf& input, bool with_tape, const graph::SymbolValues& symbols) {
+                             const InputOf& input, bool with_tape, const graph::SymbolValues& symbols,
+                             std::span<const uint32_t> writes) {
     const graph::Graph& graph = fragment.graph;
     std::vector<uint32_t> uses(graph.size(), 0);
     std::vector<Value> order, open(wanted.begin(), wanted.end());
@@ -30,6 +33,8 @@ std::vector<Tensor> evaluate(tensor::Context& context, const Fragment& fragment,
         order.push_back(&node);
         for (Value operand : node.inputs) uses[operand->id]++;
     }
+    std::vector<uint32_t> writes_to(writes.empty() ? 0 : graph.size(), 0);
+    for (size_t i = 0; i < writes.size(); ++i) writes_to[wanted[i]->id] = std::max(writes_to[wanted[i]->id], writes[i]);
     std::vector<std::vector<Tensor>> results(graph.size());
     std::vector<Tensor> operands;
     for (Value node : order) {
@@ -57,6 +62,13 @@ std::vector<Tensor> evaluate(tensor::Context& context, const Fragment& fragment,
         if (auto order = fragment.written_orders.find(node->id); order != fragment.written_orders.end()) {
             own[0] = laid_out(context, own[0], order->second);
         }
+        if (writes_to.empty() || !writes_to[node->id]) continue;
+        bool shares = std::any_of(operands.begin(), operands.end(), [&](const Tensor& t) { return t.shares_storage(own[0]); });
+        if (shares && !own[0].requires_grad()) {
+            own[0] = autograd::apply(context, Op::Clone, std::span(own).first(1));
+            shares = false;
+        }
+        if (!shares) raise_version(own[0], writes_to[node->id]);
     }
     std::vector<Tensor> outputs;
     for (Value value : wanted) outputs.push_back(results[value->id][0]);

@@ -542,7 +542,11 @@ std::optional<tensor::Error> Execution::leave(const Snapshot& snapshot) {
     if (!snapshot.pending.empty() || snapshot.nodes) try {
         Fragment& fragment = *segment_.fragments[static_cast<size_t>(snapshot.fragment)];
         std::vector<graph::Value> wanted;
-        for (const PendingRoot& pending : snapshot.pending) wanted.push_back(pending.value);
+        std::vector<uint32_t> writes;
+        for (const PendingRoot& pending : snapshot.pending) {
+            wanted.push_back(pending.value);
+            writes.push_back(pending.write_back ? 0 : pending.writes);
+        }
         // What fails does so also where nobody wants its value.
         for (uint32_t k = 0; k < snapshot.nodes; ++k) {
             if (tensor::info(fragment.graph.nodes()[k].op).may_raise) wanted.push_back(&fragment.graph.nodes()[k]);
@@ -553,7 +557,7 @@ std::optional<tensor::Error> Execution::leave(const Snapshot& snapshot) {
                              arguments.push_back(fragment_input(vm_, fragment, i, segment_, slots_));
                              return arguments.back();
                          },
-                         true, symbols());
+                         true, symbols(), writes);
         roots.resize(snapshot.pending.size());
         separate(vm_.tensors, roots, arguments);
         for (size_t i = 0; i < roots.size(); ++i) {
@@ -566,7 +570,7 @@ std::optional<tensor::Error> Execution::leave(const Snapshot& snapshot) {
             }
             roots[i] = laid_out(vm_.tensors, roots[i], pending.order);
             if (pending.spent) autograd::spend(roots[i]);
-            count_writes(roots[i], pending.writes);
+            raise_version(roots[i], pending.writes);
             if (pending.object >= 0) {
                 fulfil(slots_[pending.object], roots[i]);
                 roots[i] = vm::tensor_of(slots_[pending.object]);

@@ -69,6 +69,10 @@ Tensor laid_out(tensor::Context& context, const Tensor& value, const tensor::Dim
     return placed;
 }
 
+void raise_version(const Tensor& fresh, uint32_t version) {
+    if (fresh.version() < version) count_writes(fresh, version - fresh.version());
+}
+
 void count_writes(const Tensor& tensor, uint32_t writes) {
     for (uint32_t k = 0; k < writes; ++k) tensor.storage().bump_version();
 }
@@ -209,10 +213,14 @@ void launch(Vm& vm, const Segment& segment, size_t index, Value* slots, uint64_t
         written = true;
     } else {
         std::vector<graph::Value> wanted;
-        for (const Fragment::Output& output : fragment.outputs) wanted.push_back(output.value);
+        std::vector<uint32_t> writes;
+        for (const Fragment::Output& output : fragment.outputs) {
+            wanted.push_back(output.value);
+            writes.push_back(output.write_back ? 0 : output.writes);
+        }
         if (gradient) wanted.insert(wanted.end(), gradient->saved.begin(), gradient->saved.end());
         wanted.insert(wanted.end(), fragment.checks.begin(), fragment.checks.end());
-        results = evaluate(vm.tensors, fragment, wanted, [&](size_t i) { return arguments[i]; }, !gradient, symbols);
+        results = evaluate(vm.tensors, fragment, wanted, [&](size_t i) { return arguments[i]; }, !gradient, symbols, writes);
         separate(vm.tensors, std::span(results).first(fragment.outputs.size()), arguments);
         launches++;
     }
@@ -231,7 +239,7 @@ void launch(Vm& vm, const Segment& segment, size_t index, Value* slots, uint64_t
         }
     }
     auto place = [&](const Fragment::Output& output, const Tensor& value) {
-        count_writes(value, output.writes);
+        raise_version(value, output.writes);
         if (output.promised) {
             fulfil(slots[output.slot], value);
         } else {

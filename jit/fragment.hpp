@@ -23,6 +23,7 @@ tensor::Tensor laid_out(tensor::Context& context, const tensor::Tensor& value, c
 
 // As many as the program did, which compiled code does at once: versions say how many there were.
 void count_writes(const tensor::Tensor& tensor, uint32_t writes);
+void raise_version(const tensor::Tensor& fresh, uint32_t version);
 
 // An object whose tensor has no memory yet takes over what `value` has.
 void fulfil(Value object, const tensor::Tensor& value);

@@ -16,6 +16,11 @@ using graph::Value;
 using tensor::Op;
 using tensor::Tensor;
 
+Value memory_of(Value value) {
+    while (tensor::info(value->op).kind == tensor::Kind::View) value = value->inputs[0];
+    return value;
+}
+
 namespace {
 
 // The same node in another graph, which has its operands.
@@ -32,40 +37,58 @@ Value copy_node(const graph::Node& node, graph::Graph& to, const std::map<uint32
     }
 }
 
+}  // namespace
+
+static bool carries_gradient(const Fragment& fragment, Value value) {
+    if (value->op == Op::Input) return fragment.layouts[static_cast<size_t>(value->attrs.which)]->requires_grad;
+    return value->id < fragment.with_grad.size() && fragment.with_grad[value->id];
+}
+
+autograd::Needs kept_by(const Fragment& fragment, const graph::Node& node) {
+    if (node.op == Op::Output || !carries_gradient(fragment, &node)) return 0;
+    autograd::Needs needs = 0;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+        if (carries_gradient(fragment, node.inputs[i])) needs |= autograd::vjp_needs(node.op, i, node.inputs.size());
+    }
+    return needs;
+}
+
+namespace {
+
+// By node: it is a step of these values' history.
+std::vector<bool> history_of(const Fragment& fragment, std::vector<Value> values) {
+    std::vector<bool> seen(fragment.graph.size(), false);
+    while (!values.empty()) {
+        Value node = values.back();
+        values.pop_back();
+        if (!carries_gradient(fragment, node) || seen[node->id]) continue;
+        seen[node->id] = true;
+        values.insert(values.end(), node->inputs.begin(), node->inputs.end());
+    }
+    return seen;
+}
+
 // The steps of a value's history that keep something for the backward pass, by node.
 std::vector<bool> keeping_steps(const Fragment& fragment, Value root) {
-    auto carries = [&](Value value) {
-        if (value->op == Op::Input) return fragment.layouts[static_cast<size_t>(value->attrs.which)]->requires_grad;
-        return value->id < fragment.with_grad.size() && fragment.with_grad[value->id];
-    };
-    std::vector<bool> seen(fragment.graph.size(), false), keeping(fragment.graph.size(), false);
-    std::vector<Value> open = {root};
-    while (!open.empty()) {
-        Value node = open.back();
-        open.pop_back();
-        if (!carries(node) || seen[node->id]) continue;
-        seen[node->id] = true;
-        for (size_t i = 0; i < node->inputs.size(); ++i) {
-            if (!carries(node->inputs[i])) continue;
-            open.push_back(node->inputs[i]);
-            if (node->op != Op::Output && autograd::vjp_needs(node->op, i, node->inputs.size())) keeping[node->id] = true;
-        }
+    std::vector<bool> keeping = history_of(fragment, {root});
+    for (const graph::Node& node : fragment.graph.nodes()) {
+        if (keeping[node.id]) keeping[node.id] = kept_by(fragment, node) != 0;
     }
     return keeping;
 }
 
-// By node: an operator of the program keeps the value for its gradient.
-std::vector<bool> kept_values(const Fragment& fragment) {
-    std::vector<bool> kept(fragment.graph.size(), false);
+// By node: an operator in the history of these values keeps it for its gradient, or a part of its memory.
+std::vector<bool> kept_values(const Fragment& fragment, std::vector<Value> values) {
+    std::vector<bool> history = history_of(fragment, std::move(values)), kept(fragment.graph.size(), false);
+    auto keep = [&](Value value) { kept[value->id] = kept[memory_of(value)->id] = true; };
     for (const graph::Node& node : fragment.graph.nodes()) {
-        if (node.op == Op::Output) kept[node.id] = true;
-        if (node.id >= fragment.with_grad.size() || !fragment.with_grad[node.id] || node.op == Op::Output) continue;
-        autograd::Needs needs = 0;
-        for (size_t i = 0; i < node.inputs.size(); ++i) needs |= autograd::vjp_needs(node.op, i, node.inputs.size());
+        if (!history[node.id]) continue;
+        autograd::Needs needs = kept_by(fragment, node);
         for (size_t i = 0; i < node.inputs.size(); ++i) {
-            if (needs & autograd::operand_bit(i)) kept[node.inputs[i]->id] = true;
+            if (needs & autograd::operand_bit(i)) keep(node.inputs[i]);
         }
-        if (needs & autograd::result_bit(0)) kept[node.id] = true;
+        if (needs & autograd::result_bit(0)) keep(&node);
+        if (node.op == Op::Output) keep(&node);
     }
     return kept;
 }
@@ -83,10 +106,6 @@ std::vector<std::vector<uint32_t>> entwined_roots(const Fragment& fragment, cons
     }
     return entwined;
 }
-
-}  // namespace
-
-namespace {
 
 // Every symbol that the graph's values need, and what equals it, is a size of an input.
 bool shows_sizes(const graph::Graph& graph) {
@@ -204,6 +223,20 @@ std::unique_ptr<BackwardGraph> make_backward(const Fragment& fragment, FragmentG
         if (value) outputs.push_back(made->gradients.back());
     }
     made->fragment.graph.set_outputs(std::move(outputs));
+    // What the program's operators keep is watched also where the gradient makes do without it.
+    std::vector<Value> seeds_of;
+    for (uint32_t r : seed_roots) seeds_of.push_back(fragment.outputs[gradient.roots[r]].value);
+    std::vector<bool> kept = kept_values(fragment, std::move(seeds_of));
+    for (uint32_t i = 0; i < arguments; ++i) {
+        if (kept[fragment.graph.inputs()[i]->id]) made->watched.push_back({Leaf::Argument, i});
+    }
+    for (const Fragment::Output& output : fragment.outputs) {
+        if (output.write_back || !kept[output.value->id] || output.value->op == Op::Input) continue;
+        auto at = std::find(gradient.saved.begin(), gradient.saved.end(), output.value);
+        if (at == gradient.saved.end() && !first) continue;
+        if (at == gradient.saved.end()) at = gradient.saved.insert(at, output.value);
+        made->watched.push_back({Leaf::Saved, static_cast<uint32_t>(at - gradient.saved.begin())});
+    }
     made->sized = shows_sizes(made->fragment.graph);
     return made;
 }
@@ -224,7 +257,9 @@ std::unique_ptr<FragmentGradient> make_gradient(const Fragment& fragment, bool i
     made->entwined = entwined_roots(fragment, made->roots);
     std::vector<bool> all(made->roots.size(), true);
     made->backward[all] = make_backward(fragment, *made, all);
-    std::vector<bool> kept = kept_values(fragment);
+    std::vector<Value> values;
+    for (uint32_t root : made->roots) values.push_back(fragment.outputs[root].value);
+    std::vector<bool> kept = kept_values(fragment, std::move(values));
     for (Value value : made->saved) made->watched.push_back(kept[value->id]);
     return made;
 }
@@ -296,6 +331,7 @@ class FragmentNode final : public autograd::GradNode {
             return found;
         }
         using Leaf = BackwardGraph::Leaf;
+        for (const Leaf& from : backward->watched) (from.kind == Leaf::Argument ? arguments_ : saved_)[from.index].unpack();
         std::vector<Tensor> leaves;
         for (const Leaf& from : backward->leaves) {
             switch (from.kind) {

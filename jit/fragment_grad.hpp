@@ -4,6 +4,7 @@
 #include <map>
 
 #include "autograd/tape.hpp"
+#include "autograd/vjp.hpp"
 #include "jit/trace.hpp"
 
 namespace talc::jit {
@@ -18,6 +19,7 @@ struct BackwardGraph {
         uint32_t index;  // of the forward's input, of FragmentGradient::saved, of FragmentGradient::roots
     };
     std::vector<Leaf> leaves;
+    std::vector<Leaf> watched;            // a write to one of these since the forward run is an error
     std::vector<graph::Value> gradients;  // one for each of FragmentGradient::edges; null: none
     std::vector<graph::DimFact> assumes;  // of sizes, beyond what the forward graph does
     bool sized = true;                    // its leaves show every size that it needs
@@ -46,6 +48,11 @@ struct FragmentGradient {
     std::map<std::vector<bool>, std::unique_ptr<BackwardGraph>> backward;
     const BackwardGraph& whole() const { return *backward.at(std::vector<bool>(roots.size(), true)); }
 };
+
+// What an operator of the program keeps for its gradient: its operands and results, as bits.
+autograd::Needs kept_by(const Fragment& fragment, const graph::Node& node);
+// The value whose memory this one, a view perhaps, is a part of.
+graph::Value memory_of(graph::Value value);
 
 // Null when no output carries gradients.
 std::unique_ptr<FragmentGradient> make_gradient(const Fragment& fragment, bool in_parts);

@@ -7,6 +7,7 @@
 #include "autograd/emit.hpp"
 #include "autograd/view_steps.hpp"
 #include "jit/fragment.hpp"
+#include "jit/fragment_grad.hpp"
 #include "jit/jit.hpp"
 #include "jit/planted.hpp"
 #include "jit/recorder.hpp"
@@ -60,6 +61,7 @@ Fragment& Recorder::fragment() {
         segment_->fragments.push_back(std::make_shared<Fragment>(vm_.tensors.default_float));
         fragment_ = static_cast<int32_t>(segment_->fragments.size() - 1);
         number_values_.clear();
+        spent_nodes_.clear();
         Fragment& made = *segment_->fragments.back();
         made.graph.dims() = dims_;
         made.graph.set_span(top().code->plain->spans[current_.at]);
@@ -350,11 +352,38 @@ void Recorder::note_spent() {
         if (root.number || root.spent || !root.tensor.requires_grad() || !autograd::is_spent(root.tensor)) continue;
         save_root(r);
         root.spent = true;
+        if (root.fragment == fragment_ && root.value) note_spent(root.value);
         if (!root.in_memory || root.object < 0) continue;
         Instruction& spend = emit(TraceOp::Spend);
         spend.a = root.object;
         spend.snapshot = snapshot_before();
     }
+}
+
+void Recorder::note_spent(graph::Value value) {
+    spent_nodes_.resize(fragment().graph.size(), false);
+    std::vector<graph::Value> open = {value};
+    while (!open.empty()) {
+        graph::Value node = open.back();
+        open.pop_back();
+        if (spent_nodes_[node->id]) continue;
+        spent_nodes_[node->id] = true;
+        open.insert(open.end(), node->inputs.begin(), node->inputs.end());
+    }
+}
+
+// A step of a history that no backward pass has been through keeps this value.
+bool Recorder::kept_for_gradient(graph::Value memory) {
+    const Fragment& now = fragment();
+    for (const graph::Node& node : now.graph.nodes()) {
+        if (node.id < spent_nodes_.size() && spent_nodes_[node.id]) continue;
+        autograd::Needs needs = kept_by(now, node);
+        for (size_t i = 0; i < node.inputs.size(); ++i) {
+            if ((needs & autograd::operand_bit(i)) && memory_of(node.inputs[i]) == memory) return true;
+        }
+        if ((needs & autograd::result_bit(0)) && memory_of(&node) == memory) return true;
+    }
+    return false;
 }
 
 // ---- objects ----------------------------------------------------------------------------------------------
@@ -563,8 +592,17 @@ void Recorder::ran(Op op, tensor::Tensors inputs, const tensor::Attrs& attrs, st
         }
         current_.made.clear();
     }
+    autograd::Needs kept = 0;
+    for (size_t i = 0; i < inputs.size() && vm_.tensors.grad_enabled; ++i) {
+        if (inputs[i].requires_grad()) kept |= autograd::vjp_needs(op, i, inputs.size());
+    }
     std::vector<graph::Value> values;
     for (const Tensor& input : inputs) {
+        // Memory that was written to: a later write must be seen by what keeps it, as it lies there.
+        if (kept & autograd::operand_bit(values.size())) {
+            auto written = known_tensor(input);
+            if (written && roots_[tensors_[*written].info.root].dirty) return refuse("in-place-grad", std::string(tensor::name_of(op)));
+        }
         // A leaf that was made just now: what is computed from it needs a tensor to send gradients to.
         if (vm_.tensors.grad_enabled && input.requires_grad() && autograd::is_leaf(input)) {
             auto leaf = known_tensor(input);
@@ -668,6 +706,8 @@ void Recorder::wrote(Op op, tensor::Tensors inputs, const tensor::Attrs& attrs, 
     if (roots_[root_index].number) return refuse("unknown-tensor", "a number is written to");
     if (roots_[root_index].shared) return refuse("aliased", std::string(tensor::name_of(op)));
     const std::vector<ViewStep> steps = tensors_[*known].info.steps;
+    // The interpreter does it, on memory whose version the history knows.
+    if (kept_for_gradient(root_value(root_index))) return refuse("in-place-grad", std::string(tensor::name_of(op)));
     bool expanded = std::any_of(steps.begin(), steps.end(), [](const ViewStep& step) { return step.op == Op::Expand; });
     if (expanded || overlaps_itself(roots_[root_index].tensor)) return refuse("aliased", std::string(tensor::name_of(op)));
     try {

@@ -261,6 +261,8 @@ class Recorder final : public autograd::SizeObserver {
     void note_node(graph::Value value, bool with_grad);
     graph::Value without_history(graph::Value value);
     void note_spent();
+    void note_spent(graph::Value value);
+    bool kept_for_gradient(graph::Value memory);
     bool outside_tape();
     static Root::Flags flags_of(const tensor::Tensor& tensor);
     static void note_flags(TensorState& state);
@@ -289,6 +291,7 @@ class Recorder final : public autograd::SizeObserver {
     std::vector<TensorState> tensors_;
     std::unordered_multimap<const tensor::Storage*, uint32_t> by_storage_;  // several roots where nobody writes
     std::unordered_map<const tensor::TensorImpl*, Source> grads_;  // of leaves, as far as known
+    std::vector<bool> spent_nodes_;                                // of the current graph: a backward pass has been through
     std::vector<int32_t> grad_objects_;                            // those leaves, which are different ones
     std::unordered_map<int32_t, graph::Value> number_values_;      // slot -> input of the current fragment
     std::unordered_map<const vm::Cell*, Source> cells_;            // what the segment has stored in them
