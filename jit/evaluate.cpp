@@ -1,6 +1,7 @@
 #include "jit/evaluate.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "autograd/tape.hpp"
 #include "jit/fragment.hpp"
@@ -20,7 +21,9 @@ std::vector<Tensor> evaluate(tensor::Context& context, const Fragment& fragment,
     std::vector<uint32_t> uses(graph.size(), 0);
     std::vector<Value> order, open(wanted.begin(), wanted.end());
     std::vector<bool> needed(graph.size(), false);
-    for (Value value : wanted) uses[value->id]++;
+    // Equal values of a graph are one; results of the program's operators are different ones, each with its history.
+    std::vector<uint32_t> copies(graph.size(), 0);
+    for (Value value : wanted) uses[value->id]++, copies[value->id]++;
     while (!open.empty()) {
         Value node = open.back();
         open.pop_back();
@@ -36,6 +39,7 @@ std::vector<Tensor> evaluate(tensor::Context& context, const Fragment& fragment,
     std::vector<uint32_t> writes_to(writes.empty() ? 0 : graph.size(), 0);
     for (size_t i = 0; i < writes.size(); ++i) writes_to[wanted[i]->id] = std::max(writes_to[wanted[i]->id], writes[i]);
     std::vector<std::vector<Tensor>> results(graph.size());
+    std::unordered_multimap<uint32_t, Tensor> twins;
     std::vector<Tensor> operands;
     for (Value node : order) {
         auto& own = results[node->id];
@@ -55,23 +59,35 @@ std::vector<Tensor> evaluate(tensor::Context& context, const Fragment& fragment,
             own = operands;
             continue;
         }
-        own.resize(node->types.size());
         bool grad = with_tape && node->id < fragment.with_grad.size() && fragment.with_grad[node->id];
-        autograd::GradMode mode(context, grad);
-        autograd::apply(context, node->op, operands, graph::concrete(node->attrs, symbols), own);
-        if (auto order = fragment.written_orders.find(node->id); order != fragment.written_orders.end()) {
-            own[0] = laid_out(context, own[0], order->second);
-        }
-        if (writes_to.empty() || !writes_to[node->id]) continue;
-        bool shares = std::any_of(operands.begin(), operands.end(), [&](const Tensor& t) { return t.shares_storage(own[0]); });
-        if (shares && !own[0].requires_grad()) {
-            own[0] = autograd::apply(context, Op::Clone, std::span(own).first(1));
-            shares = false;
-        }
-        if (!shares) raise_version(own[0], writes_to[node->id]);
+        tensor::Attrs attrs = graph::concrete(node->attrs, symbols);
+        auto compute = [&] {
+            std::vector<Tensor> made(node->types.size());
+            autograd::GradMode mode(context, grad);
+            autograd::apply(context, node->op, operands, attrs, made);
+            if (auto order = fragment.written_orders.find(node->id); order != fragment.written_orders.end()) {
+                made[0] = laid_out(context, made[0], order->second);
+            }
+            if (writes_to.empty() || !writes_to[node->id]) return made;
+            bool shares = std::any_of(operands.begin(), operands.end(), [&](const Tensor& t) { return t.shares_storage(made[0]); });
+            if (shares && !made[0].requires_grad()) {
+                made[0] = autograd::apply(context, Op::Clone, std::span(made).first(1));
+                shares = false;
+            }
+            if (!shares) raise_version(made[0], writes_to[node->id]);
+            return made;
+        };
+        own = compute();
+        for (uint32_t k = 1; k < copies[node->id]; ++k) twins.emplace(node->id, compute()[0]);
     }
     std::vector<Tensor> outputs;
-    for (Value value : wanted) outputs.push_back(results[value->id][0]);
+    std::vector<bool> given(graph.size(), false);
+    for (Value value : wanted) {
+        auto twin = given[value->id] ? twins.find(value->id) : twins.end();
+        outputs.push_back(twin != twins.end() ? twin->second : results[value->id][0]);
+        if (twin != twins.end()) twins.erase(twin);
+        given[value->id] = true;
+    }
     return outputs;
 }
 

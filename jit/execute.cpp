@@ -2,6 +2,8 @@
 // is not a tensor. No frames, no dispatch through bytecode.
 #include <fmt/format.h>
 
+#include <bit>
+
 #include "autograd/tape.hpp"
 #include "jit/evaluate.hpp"
 #include "jit/fragment.hpp"
@@ -54,7 +56,8 @@ class Execution {
     void set(int32_t slot, Ref value) { vm::decref(std::exchange(slots_[slot], value.release())); }
     graph::SymbolValues symbols() const { return symbol_values(segment_, slots_); }
     vm::Frame& entry_frame(int32_t depth) const { return *(base_ - depth); }
-    bool holds(const Instruction& i) const;
+    bool holds(const Instruction& i);
+    bool lies_apart(const Instruction& i);
     void step(const Instruction& i);
     void call_native(const Instruction& i);
     bool next(const Instruction& i);
@@ -87,9 +90,19 @@ class Execution {
     };
     std::vector<Advanced> advanced_;
     std::vector<uint64_t> stream_;
+    struct Memory {
+        const tensor::Storage* storage = nullptr;
+        uint32_t owners = 0;
+        bool written = false;
+    };
+    std::vector<Memory> memories_;  // a hash table
 };
 
 namespace {
+
+bool is_about_a_value(TraceOp guard) {
+    return guard != TraceOp::GuardGradMode && guard != TraceOp::GuardSizes && guard != TraceOp::GuardApart;
+}
 
 bool deep_equal(Value actual, Value wanted) {
     if (actual.tag != wanted.tag) return false;
@@ -128,8 +141,30 @@ size_t length_of(Value v) {
 
 }  // namespace
 
-bool Execution::holds(const Instruction& i) const {
-    Value v = i.op == TraceOp::GuardGradMode || i.op == TraceOp::GuardSizes ? Value() : at(i.a);
+// Each piece of memory is met once, whatever is written: time that grows with their number, not with its square.
+bool Execution::lies_apart(const Instruction& i) {
+    if (memories_.empty()) memories_.resize(std::bit_ceil(2 * size_t(segment_.memories)));
+    auto memory_at = [&](int32_t slot) -> Memory& {
+        const tensor::Storage* storage = &vm::tensor_of(at(slot)).storage();
+        size_t mask = memories_.size() - 1;
+        size_t k = (reinterpret_cast<uintptr_t>(storage) >> 4) * 0x9E3779B97F4A7C15u >> 32 & mask;
+        while (memories_[k].storage && memories_[k].storage != storage) k = (k + 1) & mask;
+        memories_[k].storage = storage;
+        return memories_[k];
+    };
+    for (uint32_t k = 0; k < i.count; ++k) {
+        Memory& memory = memory_at(segment_.operands[i.first + k]);
+        if (memory.written) return false;
+        memory.owners++;
+    }
+    if (i.a == Instruction::kNone) return true;
+    Memory& memory = memory_at(i.a);
+    memory.written = true;
+    return memory.owners == 1;
+}
+
+bool Execution::holds(const Instruction& i) {
+    Value v = is_about_a_value(i.op) ? at(i.a) : Value();
     switch (i.op) {
         case TraceOp::GuardIs: return v.same(i.value);
         case TraceOp::GuardTag: return static_cast<int64_t>(v.tag) == i.imm;
@@ -159,7 +194,7 @@ bool Execution::holds(const Instruction& i) const {
                 if (vm::tensor_of(v).is(vm::tensor_of(at(segment_.operands[i.first + k])))) return false;
             }
             return true;
-        case TraceOp::GuardApart: return planted("guard-apart") || !vm::tensor_of(v).shares_storage(vm::tensor_of(at(i.b)));
+        case TraceOp::GuardApart: return planted("guard-apart") || lies_apart(i);
         case TraceOp::GuardNoHistory: return !autograd::views_history(vm::tensor_of(v));
         case TraceOp::GuardTruth: return planted("guard-truth") || (v.is_bool() ? v.b : vm::truth(vm_, v)) == (i.imm != 0);
         case TraceOp::GuardSizes: return graph::holds(segment_.facts[static_cast<size_t>(i.imm)], symbols());
@@ -171,7 +206,7 @@ bool Execution::holds(const Instruction& i) const {
 std::string Execution::describe(const Instruction& guard) const {
     const Snapshot& snapshot = segment_.snapshots[static_cast<size_t>(guard.snapshot)];
     std::string what = snapshot.what.empty() ? "a value" : snapshot.what;
-    Value v = guard.op == TraceOp::GuardGradMode || guard.op == TraceOp::GuardSizes ? Value() : at(guard.a);
+    Value v = is_about_a_value(guard.op) ? at(guard.a) : Value();
     switch (guard.op) {
         case TraceOp::GuardTensor: {
             const auto& wanted = *static_cast<const TensorGuard*>(guard.pointer);

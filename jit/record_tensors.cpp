@@ -108,6 +108,22 @@ std::optional<uint32_t> Recorder::known_tensor(const Tensor& tensor) {
     return like;
 }
 
+// Other memory that compiled code reads must lie apart from what it writes.
+void Recorder::guard_apart(int32_t written, int32_t snapshot) {
+    auto first = static_cast<uint32_t>(segment_->operands.size());
+    for (Root& root : roots_) {
+        if (root.number || !root.in_memory || root.object < 0 || root.met) continue;
+        root.met = true;
+        segment_->operands.push_back(root.object);
+    }
+    Instruction& apart = emit(TraceOp::GuardApart);
+    apart.a = written;
+    apart.first = first;
+    apart.count = static_cast<uint32_t>(segment_->operands.size()) - first;
+    apart.snapshot = snapshot;
+    segment_->memories += apart.count;
+}
+
 // What is known of the gradients of leaves holds as long as they are different ones.
 void Recorder::guard_other(int32_t leaf) {
     int32_t snapshot = snapshot_before();
@@ -187,13 +203,6 @@ Source Recorder::take_in(const Tensor& tensor, int32_t slot, int32_t snapshot, s
         if (!other.in_memory || other.dirty || other.version > 0) refuse("aliased", "two tensors share memory");
         other.shared = true;
     }
-    for (const Root& root : roots_) {
-        if (root.number || !root.dirty || root.object < 0 || root.tensor.shares_storage(tensor)) continue;
-        Instruction& apart = emit(TraceOp::GuardApart);
-        apart.a = slot;
-        apart.b = root.object;
-        apart.snapshot = snapshot;
-    }
     Root root;
     root.tensor = tensor;
     root.shape = shape;
@@ -201,7 +210,9 @@ Source Recorder::take_in(const Tensor& tensor, int32_t slot, int32_t snapshot, s
     root.in_memory = true;
     root.outside = true;
     root.shared = shared;
+    bool written = std::any_of(roots_.begin(), roots_.end(), [](const Root& other) { return other.dirty && other.object >= 0; });
     uint32_t index = add_root(std::move(root));
+    if (written) guard_apart(Instruction::kNone, snapshot);
     TensorState state;
     state.info.root = index;
     state.info.object = slot;
@@ -777,14 +788,7 @@ void Recorder::wrote(Op op, tensor::Tensors inputs, const tensor::Attrs& attrs, 
             plain.snapshot = snapshot_before();
         }
         if (first) {
-            // Other memory that compiled code reads must lie apart from what it writes.
-            for (uint32_t r = 0; r < roots_.size(); ++r) {
-                if (r == root_index || roots_[r].number || !roots_[r].in_memory || roots_[r].object < 0) continue;
-                Instruction& apart = emit(TraceOp::GuardApart);
-                apart.a = roots_[r].object;
-                apart.b = roots_[root_index].object;
-                apart.snapshot = snapshot_before();
-            }
+            guard_apart(root.object, snapshot_before());
         }
     } catch (const tensor::Error& error) {
         refuse("unknown-tensor", error.what());

@@ -150,6 +150,7 @@ void Recorder::undo() {
     for (size_t i = current_.old_roots.size(); i-- > 0;) {
         auto& [index, old] = current_.old_roots[i];
         uint32_t version = roots_[index].version;
+        old.met = roots_[index].met;
         roots_[index] = old;
         roots_[index].version = version + 1;  // values of views that were noted in between count no more
     }
@@ -218,12 +219,12 @@ void Recorder::take_back() {
                                    [&](uint32_t symbol) { return is_gone(segment_->symbols[symbol].slot); });
                 break;
             }
-            case TraceOp::GuardOther: {
+            case TraceOp::GuardOther:
+            case TraceOp::GuardApart: {
                 auto others = std::span(segment_->operands).subspan(i.first, i.count);
-                drop = is_gone(i.a) || std::any_of(others.begin(), others.end(), is_gone);
+                drop = (i.a != Instruction::kNone && is_gone(i.a)) || std::any_of(others.begin(), others.end(), is_gone);
                 break;
             }
-            case TraceOp::GuardApart:
             case TraceOp::GuardSame: drop = is_gone(i.a) || is_gone(i.b); break;
             case TraceOp::GuardIs:
             case TraceOp::GuardTag:

@@ -71,6 +71,7 @@ class Recorder final : public autograd::SizeObserver {
         uint32_t version = 0;
         uint32_t writes = 0;         // since its memory had its value
         uint32_t seen_version = 0;   // of its storage, as far as writes are counted
+        bool met = false;  // among the memory that is guarded to lie apart
         bool promised = false;
         bool outside = false;        // it was there before the segment
         bool shared = false;         // other tensors from outside lie in the same storage
@@ -243,6 +244,7 @@ class Recorder final : public autograd::SizeObserver {
     Fragment& fragment();
     uint32_t add_root(Root root);
     uint32_t add_tensor(TensorState state);
+    void guard_apart(int32_t written, int32_t snapshot);
     void guard_other(int32_t leaf);
     int32_t load_grad(int32_t leaf, Value actual);
     std::optional<uint32_t> find_tensor(const tensor::Tensor& tensor);

@@ -46,10 +46,12 @@ struct Instruction {
     int32_t a = 0, b = 0, c = 0;  // slots; negative: constants
     int32_t snapshot = -1;        // where the interpreter goes on when a guard fails or something is raised
     int32_t after = -1;           // of Next and NextEnds: where it goes on when it ends otherwise than recorded
-    uint32_t first = 0, count = 0;  // operands of Step, CallNative and GuardOther, in Segment::operands
+    uint32_t first = 0, count = 0;  // operands of Step, CallNative, GuardOther and GuardApart, in Segment::operands
     int64_t imm = 0;
     void* pointer = nullptr;  // Cell, Class, Shape, Native, AttrCache, TensorGuard
     Value value;              // GuardIs, GuardEqual: kept alive by the segment
+
+    static constexpr int32_t kNone = INT32_MAX;  // no slot
 };
 
 // Where a value is found.
@@ -193,6 +195,7 @@ struct Segment {
     std::vector<EntryFrame> entry;  // from the innermost outwards
     std::vector<Instruction> code;
     std::vector<int32_t> operands;
+    uint32_t memories = 0;  // that are guarded to lie apart
     std::vector<Ref> constants;
     std::vector<Ref> kept;  // what guards and frames point at
     std::deque<Snapshot> snapshots;
