@@ -2,11 +2,10 @@
 #include <cstring>
 #include <mutex>
 
-#include "base/disk_cache.hpp"
 #include "inductor/cuda/blas.hpp"
+#include "inductor/cuda/cubins.hpp"
 #include "inductor/cuda/driver.hpp"
 #include "inductor/cuda/gpu.hpp"
-#include "inductor/cuda/nvrtc.hpp"
 #include "tensor/error.hpp"
 
 #include <fmt/format.h>
@@ -144,7 +143,8 @@ class CudaGpu final : public Gpu {
             return value;
         };
         constexpr int kMajor = 75, kMinor = 76;
-        architecture_ = fmt::format("sm_{}{}", attribute(kMajor), attribute(kMinor));
+        cubins_ = std::make_unique<Cubins>(fmt::format("sm_{}{}", attribute(kMajor), attribute(kMinor)));
+        driver_.check(driver_.device_memory(&memory_, device), "asking about the GPU");
         driver_.check(driver_.retain_context(&context_, device), "starting the GPU");
         enter();
         constexpr unsigned kNonBlocking = 1;
@@ -161,6 +161,7 @@ class CudaGpu final : public Gpu {
     const std::string& name() const override { return name_; }
 
     void* allocate(size_t bytes) override {
+        if (bytes > memory_) return nullptr;  // more than there is at all: the driver need not refuse it
         enter();
         uint64_t data = 0;
         Status status = driver_.memory_allocate(&data, bytes);
@@ -216,17 +217,26 @@ class CudaGpu final : public Gpu {
     }
 
     void load(std::span<KernelCode* const> kernels) override {
-        std::string program = prelude();
+        std::vector<std::string> texts;
+        std::vector<size_t> weights;
         for (size_t i = 0; i < kernels.size(); ++i) {
             KernelCode& code = *kernels[i];
-            program += print(code.kernel, fmt::format("k{}", i), code.launch, code.by_value);
+            texts.push_back(print(code.kernel, fmt::format("k{}", i), code.launch, code.by_value));
+            weights.push_back(texts.back().size());
         }
-        enter();
-        CudaModule module = load_module(program);
-        for (KernelCode* code : kernels) {
-            CudaFunction function = nullptr;
-            driver_.check(driver_.module_function(&function, module, code->launch.name.c_str()), "finding a kernel");
-            code->function = function;
+        auto shares = shares_of(weights, compilers_at_once());
+        std::vector<std::string> programs;
+        for (const std::vector<size_t>& share : shares) {
+            programs.push_back(prelude());
+            for (size_t i : share) programs.back() += texts[i];
+        }
+        std::vector<CudaModule> modules = load_modules(programs);
+        for (size_t m = 0; m < modules.size(); ++m) {
+            for (size_t i : shares[m]) {
+                CudaFunction function = nullptr;
+                driver_.check(driver_.module_function(&function, modules[m], kernels[i]->launch.name.c_str()), "finding a kernel");
+                kernels[i]->function = function;
+            }
         }
     }
 
@@ -271,22 +281,20 @@ class CudaGpu final : public Gpu {
         std::memcpy(to, fetched_, bytes);
     }
 
-    // What was compiled for an architecture serves whoever has it: the library that would compile it need not be there.
-    CudaModule load_module(const std::string& program) {
-        std::string content = fmt::format("{}\n{}", architecture_, program);
-        CudaModule module = nullptr;
-        if (std::optional<std::string> known = disk_.read(content, "cubin")) {
-            if (driver_.module_load(&module, known->data()) == 0) return module;
-            disk_.forget(content, "cubin");  // damaged
+    std::vector<CudaModule> load_modules(std::span<const std::string> programs) {
+        std::vector<Cubins::Cubin> cubins = cubins_->of(programs);
+        enter();
+        std::vector<CudaModule> modules;
+        for (size_t i = 0; i < programs.size(); ++i) {
+            CudaModule module = nullptr;
+            Status status = driver_.module_load(&module, cubins[i].code.data());
+            if (status != 0 && cubins[i].from_file) status = driver_.module_load(&module, cubins_->again(programs[i]).data());
+            driver_.check(status, "loading kernels");
+            modules.push_back(module);
         }
-        std::string looked_for;
-        const Nvrtc* nvrtc = Nvrtc::find(&looked_for);
-        if (!nvrtc) fail("kernels for the GPU need NVRTC, which was not found: looked for {}", looked_for);
-        std::string cubin = nvrtc->compile(program, architecture_);
-        driver_.check(driver_.module_load(&module, cubin.data()), "loading kernels");
-        disk_.write(content, "cubin", cubin);
-        return module;
+        return modules;
     }
+    CudaModule load_module(const std::string& program) { return load_modules(std::span(&program, 1))[0]; }
 
     void launch_on(CudaStream stream, const KernelCode& kernel, Grid grid, const uint64_t* words) {
         enter();
@@ -310,7 +318,8 @@ class CudaGpu final : public Gpu {
     }
 
     const Driver& driver_;
-    std::string name_, architecture_;
+    std::string name_;
+    size_t memory_ = 0;  // bytes in all
     CudaContext context_ = nullptr;
     CudaStream stream_ = nullptr;
     CudaStream capture_stream_ = nullptr;  // never runs anything
@@ -326,7 +335,7 @@ class CudaGpu final : public Gpu {
     std::array<uint64_t, 2> scratch_{};
     std::mutex blas_mutex_;
     std::unique_ptr<Blas> blas_;
-    DiskCache disk_;
+    std::unique_ptr<Cubins> cubins_;
 };
 
 CudaGraphOf::CudaGraphOf(CudaGpu& gpu, const CallList& list) : gpu_(gpu), calls_(list.calls), nodes_(list.calls.size(), nullptr) {

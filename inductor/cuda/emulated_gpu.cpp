@@ -2,16 +2,16 @@
 // file alone, as a GPU's; kernels are compiled for the CPU from the same loops, and printed as CUDA on the way.
 #include <sys/mman.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
 
+#include "base/disk_cache.hpp"
 #include "inductor/cpu/code.hpp"
 #include "inductor/cuda/gpu.hpp"
 #include "tensor/convert.hpp"
 #include "tensor/gemm.hpp"
-
-#include <fmt/format.h>
 
 namespace talc::inductor::cuda {
 
@@ -60,9 +60,10 @@ class EmulatedGpu final : public Gpu {
     ErrorWord* error_words(size_t count) override { return new ErrorWord[count]; }  // never freed, as a GPU's
 
     void load(std::span<KernelCode* const> kernels) override {
-        for (size_t i = 0; i < kernels.size(); ++i) {
-            KernelCode& code = *kernels[i];
-            print(code.kernel, fmt::format("k{}", i), code.launch, code.by_value);
+        for (KernelCode* each : kernels) {
+            KernelCode& code = *each;
+            std::string text = print(code.kernel, "kernel", code.launch, code.by_value);
+            keep(text);
             code.function = const_cast<cpu::Code*>(&cpu::compile(code.kernel));
         }
     }
@@ -107,6 +108,12 @@ class EmulatedGpu final : public Gpu {
     std::unique_ptr<GpuGraph> record(const CallList& calls) override { return std::make_unique<Recorded>(*this, calls); }
 
   private:
+    // Every kernel that tests have made, for a compiler of CUDA to try: one file each in the folder TALC_CUDA_SOURCES.
+    static void keep(const std::string& text) {
+        static const char* folder = std::getenv("TALC_CUDA_SOURCES");
+        if (folder) DiskCache(folder).write(text, "cu", text);
+    }
+
     class Recorded final : public GpuGraph {
       public:
         Recorded(EmulatedGpu& gpu, const CallList& calls) : gpu_(gpu), calls_(calls) {}

@@ -92,7 +92,7 @@ class Gpu {
     // Memory that kernels write and the host reads after synchronising; never freed.
     virtual ErrorWord* error_words(size_t count) = 0;
 
-    // Makes code for all of them, in one program. Fails with a tensor::Error that carries the compiler's messages.
+    // Makes code for all of them, in a few programs compiled at the same time. Fails with a tensor::Error that carries the compiler's messages.
     virtual void load(std::span<KernelCode* const> kernels) = 0;
     virtual void launch(const KernelCode& kernel, Grid grid, const uint64_t* words) = 0;
     // Addresses of the words that folds in parts take besides.

@@ -59,17 +59,28 @@ std::string Nvrtc::compile(const std::string& source, const std::string& archite
     auto check = [&](Status status, const char* doing) {
         if (status != 0) tensor::fail("NVRTC, {}: {}", doing, nvrtc.message(status));
     };
-    Program program = nullptr;
-    check(nvrtc.create(&program, source.c_str(), "fragment.cu", 0, nullptr, nullptr), "taking a program");
-    struct Destroy {
+    struct Owned {
         const Functions& nvrtc;
-        Program program;
-        ~Destroy() { nvrtc.destroy(&program); }
-    } destroy{nvrtc, program};
+        Program program = nullptr;
+        ~Owned() {
+            if (program) nvrtc.destroy(&program);
+        }
+    } owned{nvrtc};
+    Program& program = owned.program;
     std::string target = "--gpu-architecture=" + architecture;
-    // Products and sums stay apart, as everywhere else.
-    const char* options[] = {target.c_str(), "--std=c++17", "--fmad=false", "--device-as-default-execution-space"};
-    Status status = nvrtc.compile(program, static_cast<int>(std::size(options)), options);
+    // Products and sums stay apart, as everywhere else. Textures and the like are left out, which saves a few
+    // milliseconds; that option is the last, as older compilers do not know it.
+    const char* options[] = {target.c_str(), "--std=c++17", "--fmad=false", "--device-as-default-execution-space", "--minimal"};
+    int count = static_cast<int>(std::size(options));
+    constexpr Status kInvalidOption = 5;
+    check(nvrtc.create(&program, source.c_str(), "fragment.cu", 0, nullptr, nullptr), "taking a program");
+    Status status = nvrtc.compile(program, count, options);
+    if (status == kInvalidOption) {
+        nvrtc.destroy(&program);
+        program = nullptr;
+        check(nvrtc.create(&program, source.c_str(), "fragment.cu", 0, nullptr, nullptr), "taking a program");
+        status = nvrtc.compile(program, count - 1, options);
+    }
     if (status != 0) {
         size_t size = 0;
         nvrtc.log_size(program, &size);

@@ -22,6 +22,10 @@ namespace {
 
 constexpr int64_t kWarpRow = 1024;  // rows up to this length are folded by one warp
 constexpr int kChunk = 64;          // float elements of a thread whose sum is made in float
+constexpr size_t kLongBody = 20;    // values; steps with more of them keep a thread busy one by one
+// The compiler unrolls loops of unknown length by itself. Most of the time that it takes goes there, for loops that do
+// not gain by it: remainders, and long bodies.
+constexpr const char* kOneByOne = "#pragma unroll 1";
 
 class Printer {
   public:
@@ -147,7 +151,9 @@ class Printer {
         if (kernel_.parallel.empty()) return 1;
         size_t widest = 1;
         bool any = false;
-        for (const loops::Buffer& buffer : kernel_.buffers) widest = std::max(widest, size_of(buffer.dtype));
+        for (size_t b = 0; b < kernel_.buffers.size(); ++b) {
+            if (!by_value_[b]) widest = std::max(widest, size_of(kernel_.buffers[b].dtype));
+        }
         int64_t length = std::min<int64_t>(8, 16 / static_cast<int64_t>(widest));
         // With several loops a pack must not reach over the end of the innermost.
         if (kernel_.parallel.size() > 1 && !divides(Dim(length), kernel_.parallel.back())) return 1;
@@ -160,6 +166,7 @@ class Printer {
         launch_.points_per_block = static_cast<unsigned>(256 * length);
         line("const i64 total = {};", index_text(launch_.points));
         if (length == 1) {
+            if (kernel_.values.size() > kLongBody) line("{}", kOneByOne);
             open("for (i64 t = blockIdx.x * 256ll + threadIdx.x; t < total; t += gridDim.x * 256ll) {{");
             single_point("t");
             close();
@@ -171,9 +178,11 @@ class Printer {
         }
         line("const bool packed = {};", test.empty() ? "false" : test);
         line("const i64 whole = packed ? total / {} * {} : 0;", length, length);
+        if (kernel_.values.size() > kLongBody) line("{}", kOneByOne);
         open("for (i64 t = (blockIdx.x * 256ll + threadIdx.x) * {0}; t < whole; t += gridDim.x * {1}ll) {{", length, 256 * length);
         packed_points(length);
         close();
+        line("{}", kOneByOne);
         open("for (i64 t = whole + blockIdx.x * 256ll + threadIdx.x; t < total; t += gridDim.x * 256ll) {{");
         single_point("t");
         close();
@@ -437,6 +446,7 @@ class Printer {
         close();
         line("if (!is_last(tickets + {})) continue;", columns ? "base / 32" : "t");
         for (ValueId id : folds) line("w{} = {};", id, start_of(kernel_.values[id]));
+        line("{}", kOneByOne);
         open("for (unsigned y = threadIdx.{0}; y < gridDim.y; y += blockDim.{0}) {{", columns ? "y" : "x");
         for (ValueId id : folds) {
             const Value& fold = kernel_.values[id];
@@ -536,6 +546,7 @@ class Printer {
             close();
             close();
         }
+        if (together > 1) line("{}", kOneByOne);
         open("for (; {0} < {1}; {0} += step) {{", at, stop);
         line("const i64 at = {};", at);
         inside(needed, folds, stores);

@@ -1,5 +1,5 @@
 #pragma once
-// The loop IR as CUDA C++. All kernels of a fragment are one program, compiled at once. Sizes and buffers are
+// The loop IR as CUDA C++. All kernels of a fragment are compiled at once. Sizes and buffers are
 // parameters, so that equal kernels are shared and a captured launch can be given new addresses.
 //
 // Every kernel takes its buffers (b0, b1, ...), its sizes (n0, n1, ...; 64-bit) and the error word, in this order, and

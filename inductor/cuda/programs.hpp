@@ -1,5 +1,5 @@
 #pragma once
-// The kernels of one GPU, each compiled once: equal loops are equal code. Those that a fragment needs anew are one program.
+// The kernels of one GPU, each compiled once: equal loops are equal code. Those that a fragment needs anew are compiled together.
 #include <mutex>
 #include <unordered_map>
 

@@ -1,7 +1,11 @@
 // The loop IR as CUDA C++: golden texts, and every distinct kernel of a corpus compiles. No GPU is needed.
+#include <filesystem>
 #include <set>
 
+#include <unistd.h>
+
 #include "graph/text.hpp"
+#include "inductor/cuda/cubins.hpp"
 #include "inductor/cuda/nvrtc.hpp"
 #include "inductor/cuda/printer.hpp"
 #include "inductor/passes/passes.hpp"
@@ -141,6 +145,7 @@ TEST_CASE("a pointwise kernel as CUDA C++", "[inductor][cuda]") {
         }
         *reinterpret_cast<Pack<float, 4>*>(b2 + (512ll * a0 + a1)) = y0;
     }
+    #pragma unroll 1
     for (i64 t = whole + blockIdx.x * 256ll + threadIdx.x; t < total; t += gridDim.x * 256ll) {
         const i64 i1 = t % (512ll);
         const i64 q1 = t / (512ll);
@@ -177,4 +182,59 @@ TEST_CASE("every kernel of the corpus compiles for sm_80 and sm_90", "[inductor]
         }
         CHECK(problem == "");
     }
+}
+
+TEST_CASE("numbers that are handed over do not narrow a kernel's accesses", "[inductor][cuda]") {
+    Context context;
+    Graph g = parse(context, R"(graph(%0: float32[4096], %1: float64[] number) {
+        %2: float32[4096] = mul(%0, %1)
+        return %2
+    })");
+    FragmentSpec spec;
+    spec.graph = &g;
+    Tensor x = tensor::empty(context, {4096}, DType::Float32), k = tensor::number(context, Scalar(0.5));
+    spec.layouts = {x.layout_class(), k.layout_class()};
+    Lowered lowered = lower(spec);
+    REQUIRE(lowered.plan.steps.size() == 1);
+    cuda::Launch launch;
+    std::string text = cuda::print(lowered.plan.steps[0].kernel, "scale", launch, {false, true, false});
+    CHECK(text.find("Pack<float, 4>") != std::string::npos);
+    CHECK(launch.points_per_block == 1024);
+}
+
+TEST_CASE("kernels are shared among compilers, the heaviest apart", "[inductor][cuda]") {
+    using Shares = std::vector<std::vector<size_t>>;
+    std::vector<size_t> weights = {100, 10, 90, 20, 15};
+    CHECK(cuda::shares_of(weights, 1) == Shares{{0, 1, 2, 3, 4}});
+    CHECK(cuda::shares_of(weights, 2) == Shares{{0, 4}, {1, 2, 3}});
+    CHECK(cuda::shares_of(weights, 8) == Shares{{0}, {2}, {3}, {4}, {1}});
+    CHECK(cuda::shares_of({}, 4).empty());
+}
+
+TEST_CASE("programs are compiled at the same time and kept", "[inductor][cuda]") {
+    if (!cuda::Nvrtc::find()) {
+        WARN("skipped: there is no NVRTC here");
+        return;
+    }
+    std::string folder = (std::filesystem::temp_directory_path() / ("talc_cubins_test_" + std::to_string(getpid()))).string();
+    cuda::Cubins cubins("sm_90", talc::DiskCache(folder));
+    auto program = [](int number) {
+        return "extern \"C\" __global__ void k(int* p) { *p = " + std::to_string(number) + "; }";
+    };
+    std::vector<std::string> programs = {program(1), program(2), program(3)};
+    auto first = cubins.of(programs);
+    REQUIRE(first.size() == 3);
+    for (const auto& cubin : first) CHECK_FALSE(cubin.from_file);
+    CHECK(first[0].code != first[1].code);
+    programs.push_back(program(4));
+    auto second = cubins.of(programs);
+    for (size_t i = 0; i < 3; ++i) {
+        CHECK(second[i].from_file);
+        CHECK(second[i].code == first[i].code);
+    }
+    CHECK_FALSE(second[3].from_file);
+    CHECK(cubins.again(programs[0]) == first[0].code);
+    programs.push_back("no program");
+    CHECK_THROWS_AS(cubins.of(programs), tensor::Error);
+    std::filesystem::remove_all(folder);
 }
