@@ -157,12 +157,16 @@ void copy_elements(Context& context, const Tensor& from, const Tensor& to) {
     }
 }
 
+void check_power(Tensors inputs, DType dtype) {
+    if (inputs[1].is_weak() && is_integral(dtype) && item(inputs[1]).to_int() < 0) {
+        fail("Integers to negative integer powers are not allowed.");
+    }
+}
+
 void pointwise_into(Context& context, Op op, Tensors inputs, const Attrs& attrs, const Inferred& inferred,
                     const Tensor& target) {
     if (op == Op::Cast || op == Op::Clone || op == Op::Contiguous) return copy_elements(context, inputs[0], target);
-    if (op == Op::Pow && inputs[1].is_weak() && is_integral(inferred.dtypes[0]) && item(inputs[1]).to_int() < 0) {
-        fail("Integers to negative integer powers are not allowed.");
-    }
+    if (op == Op::Pow) check_power(inputs, inferred.dtypes[0]);
     if (target.numel() == 0) return;
     if (op == Op::BitNot && inferred.dtypes[0] == DType::Bool) op = Op::LogicalNot;
     switch (inputs.size()) {

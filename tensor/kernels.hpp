@@ -23,6 +23,8 @@ void kernel_write(Context&, Op, Tensors, const Attrs&, const Inferred&, std::spa
 // and does not partly overlap an operand.
 void pointwise_into(Context& context, Op op, Tensors inputs, const Attrs& attrs, const Inferred& inferred,
                     const Tensor& target);
+// Fails when integers are to be raised to a negative number of the program's.
+void check_power(Tensors inputs, DType dtype);
 // Every element of `from` (broadcast, cast) to `to`.
 void copy_elements(Context& context, const Tensor& from, const Tensor& to);
 

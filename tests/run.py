@@ -141,6 +141,24 @@ def script_tests(tally: Tally, title: str, arguments: list[str]) -> None:
     tally.add(title, began, **counts)
 
 
+def on_emulated_gpu(tally: Tally, build: Path, common: list[str], quick: bool) -> None:
+    """Scripts of tensors on a GPU made of the CPU; then every kernel that they made through the compiler of CUDA."""
+    names = ["scripts/tensor_", "scripts/nn/", "scripts/optim/", "scripts/cuda/", *([] if quick else ["scripts/jit/"])]
+    with tempfile.TemporaryDirectory(prefix="talc-kernels-") as kernels:
+        os.environ["TALC_CUDA_SOURCES"] = kernels
+        script_tests(tally, "scripts, cuda-emulated", ["--engine", "cuda-emulated", *common, *names])
+        if not quick and (build / "talc_unit").exists():
+            began = time.monotonic()
+            done = subprocess.run([str(build / "talc_unit"), "[collected]"], stdout=subprocess.PIPE, text=True, errors="replace")
+            if done.returncode != 0:
+                print(done.stdout[-4000:])
+            skipped = "skipped" in done.stdout
+            count = re.search(r"(\d+) kernels", done.stdout)
+            tally.add(f"{count[1] if count else 'no'} kernels compile for sm_80 and sm_90", began,
+                      passed=int(done.returncode == 0 and not skipped), failed=int(done.returncode != 0), skipped=int(skipped))
+        del os.environ["TALC_CUDA_SOURCES"]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="only unit tests, golden dumps and scripts with this in their name")
@@ -168,7 +186,7 @@ def main() -> int:
             for engine in ["interp", "jit"] if options.quick else ["interp", "jit", "jit-eager", "jit-aot", "gc-stress"]:
                 script_tests(tally, f"scripts, {engine}", ["--engine", engine, *common])
             if not options.names:
-                script_tests(tally, "scripts, cuda-emulated", ["--engine", "cuda-emulated", *common, "tensor_", "nn/", "optim/"])
+                on_emulated_gpu(tally, build, common, options.quick)
             if not options.names or "programs" in options.names:
                 for backend, count in (("eager", 300), ("aot_eager", 200), ("inductor", 40)):
                     random_programs(tally, build, backend, count if not options.quick else count // 4)

@@ -87,7 +87,7 @@ def run_process(command, stdin: bytes, env, timeout: float, cwd) -> Finished:
 
 
 def base_environment() -> dict[str, str]:
-    kept = ("TALC_CUDA", "TALC_CACHE")  # an emulated GPU, a place for compiled kernels
+    kept = ("TALC_CUDA", "TALC_CACHE", "TALC_CUDA_SOURCES")  # an emulated GPU, places for kernels
     env = {key: value for key, value in os.environ.items() if key in kept or not key.startswith(("TALC_", "PYTHON"))}
     env.update(LC_ALL="C.UTF-8", NO_COLOR="1", PYTHONIOENCODING="utf-8", PYTHONHASHSEED="0")
     # A leak check costs seconds in each process: run.py makes one for all scripts together.

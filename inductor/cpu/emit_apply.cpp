@@ -68,6 +68,39 @@ V floor_quotient(IRBuilderBase& build, V a, V b, bool remainder) {
     return build.CreateSelect(minus_one, build.CreateNeg(a), quotient);
 }
 
+// By squares, for all lanes until the largest exponent is used up. A negative one leaves 1 and -1, and else nothing.
+V whole_power(IRBuilderBase& build, V base, V exponent) {
+    Type* type = base->getType();
+    auto number = [&](int64_t value) { return llvm::ConstantInt::getSigned(type, value); };
+    V zero = number(0), one = number(1), minus_one = number(-1);
+    V negative = build.CreateICmpSLT(exponent, zero);
+    V odd = build.CreateICmpNE(build.CreateAnd(exponent, one), zero);
+    V unit = build.CreateOr(build.CreateICmpEQ(base, one), build.CreateICmpEQ(base, minus_one));
+    V inverse = build.CreateSelect(unit, build.CreateSelect(odd, base, one), zero);
+    V rest_at_first = build.CreateSelect(negative, zero, exponent);
+    llvm::Function* function = build.GetInsertBlock()->getParent();
+    auto* before = build.GetInsertBlock();
+    auto* loop = llvm::BasicBlock::Create(build.getContext(), "power", function);
+    auto* done = llvm::BasicBlock::Create(build.getContext(), "powered", function);
+    build.CreateBr(loop);
+    build.SetInsertPoint(loop);
+    llvm::PHINode *result = build.CreatePHI(type, 2), *square = build.CreatePHI(type, 2), *rest = build.CreatePHI(type, 2);
+    V now = build.CreateICmpNE(build.CreateAnd(rest, one), zero);
+    V next_result = build.CreateSelect(now, build.CreateMul(result, square), result);
+    V next_square = build.CreateMul(square, square);
+    V next_rest = build.CreateLShr(rest, one);
+    result->addIncoming(one, before);
+    result->addIncoming(next_result, loop);
+    square->addIncoming(base, before);
+    square->addIncoming(next_square, loop);
+    rest->addIncoming(rest_at_first, before);
+    rest->addIncoming(next_rest, loop);
+    V most = type->isVectorTy() ? build.CreateOrReduce(next_rest) : next_rest;
+    build.CreateCondBr(build.CreateICmpEQ(most, llvm::Constant::getNullValue(most->getType())), done, loop);
+    build.SetInsertPoint(done);
+    return build.CreateSelect(negative, inverse, next_result);
+}
+
 V gelu(IRBuilderBase& build, V x, bool tanh_form) {
     Type* type = x->getType();
     auto number = [&](double value) { return constant_like(build, type, value); };
@@ -136,6 +169,7 @@ V whole_op(IRBuilderBase& build, const loops::Value& value, std::span<V const> x
         case Op::Mul: return bit ? build.CreateAnd(a, b) : build.CreateMul(a, b);
         case Op::FloorDiv: return floor_quotient(build, a, b, false);
         case Op::Remainder: return floor_quotient(build, a, b, true);
+        case Op::Pow: return bit ? build.CreateOr(a, build.CreateNot(b)) : whole_power(build, a, b);
         case Op::Maximum: return bit ? build.CreateOr(a, b) : build.CreateBinaryIntrinsic(llvm::Intrinsic::smax, a, b);
         case Op::Minimum: return bit ? build.CreateAnd(a, b) : build.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b);
         case Op::BitAnd: return build.CreateAnd(a, b);

@@ -1,6 +1,7 @@
 // A GPU through the CUDA driver.
 #include <cstring>
 #include <mutex>
+#include <unordered_map>
 
 #include "inductor/cuda/blas.hpp"
 #include "inductor/cuda/cubins.hpp"
@@ -245,6 +246,20 @@ class CudaGpu final : public Gpu {
     }
     std::array<uint64_t, 2> scratch() override { return scratch_; }
     void multiply(const MatmulCall& call) override { multiply_on(stream_, call); }
+    void scatter(const ScatterCall& call) override {
+        enter();
+        int64_t count = key_count(call.rows), blocks = count / kSortedBlock, pairs = count / 2;
+        sort_step("make_keys", count, 256, call.keys, call.places, call.rows, count);
+        sort_step("sort_blocks", blocks, 1, call.keys);
+        for (int64_t run = 2 * kSortedBlock; run <= count; run *= 2) {
+            for (int64_t distance = run / 2; distance >= kSortedBlock; distance /= 2) {
+                sort_step("merge", pairs, 256, call.keys, pairs, run, distance);
+            }
+            sort_step("merge_blocks", blocks, 1, call.keys, run);
+        }
+        CudaFunction store = library_function(prelude() + store_program(call.dtype, call.adds), "store_rows");
+        start(store, call.rows * call.inner, 256, 256, call.out, call.values, call.keys, call.rows, call.inner);
+    }
     std::unique_ptr<GpuGraph> record(const CallList& calls) override { return std::make_unique<CudaGraphOf>(*this, calls); }
 
   private:
@@ -296,6 +311,29 @@ class CudaGpu final : public Gpu {
     }
     CudaModule load_module(const std::string& program) { return load_modules(std::span(&program, 1))[0]; }
 
+    // Kernels that are the same for all: of a program that is loaded when it is first wanted.
+    CudaFunction library_function(const std::string& program, const char* name) {
+        std::lock_guard lock(library_mutex_);
+        CudaModule& module = library_[program];
+        if (!module) module = load_module(program);
+        CudaFunction function = nullptr;
+        driver_.check(driver_.module_function(&function, module, name), "finding a kernel");
+        return function;
+    }
+    // One thread for a point, or one block of `threads` where a block takes one.
+    template <class... Words>
+    void start(CudaFunction function, int64_t points, unsigned points_per_block, unsigned threads, Words... words) {
+        constexpr int64_t kMostBlocks = int64_t{1} << 30;
+        void* params[] = {&words...};
+        auto blocks = static_cast<unsigned>(std::min<int64_t>((points + points_per_block - 1) / points_per_block, kMostBlocks));
+        driver_.check(driver_.launch(function, blocks, 1, 1, threads, 1, 1, 0, stream_, params, nullptr), "starting a kernel");
+    }
+    template <class... Words>
+    void sort_step(const char* name, int64_t points, unsigned points_per_block, Words... words) {
+        static const std::string program = sort_program();
+        start(library_function(program, name), points, points_per_block, points_per_block == 1 ? 1024 : 256, words...);
+    }
+
     void launch_on(CudaStream stream, const KernelCode& kernel, Grid grid, const uint64_t* words) {
         enter();
         Params params(kernel, words);
@@ -336,6 +374,8 @@ class CudaGpu final : public Gpu {
     std::mutex blas_mutex_;
     std::unique_ptr<Blas> blas_;
     std::unique_ptr<Cubins> cubins_;
+    std::mutex library_mutex_;
+    std::unordered_map<std::string, CudaModule> library_;  // by program
 };
 
 CudaGraphOf::CudaGraphOf(CudaGpu& gpu, const CallList& list) : gpu_(gpu), calls_(list.calls), nodes_(list.calls.size(), nullptr) {

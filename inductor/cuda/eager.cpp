@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
-#include <type_traits>
 
 #include "inductor/cuda/blas.hpp"
+#include "inductor/cuda/eager_call.hpp"
 #include "inductor/cuda/matmul.hpp"
 #include "inductor/cuda/room.hpp"
 #include "tensor/convert.hpp"
@@ -33,28 +33,6 @@ using tensor::Tensors;
 
 namespace {
 
-// What tells one compiled operator from another, byte by byte.
-class Key {
-  public:
-    template <class T>
-    void add(const T& value) {
-        static_assert(std::is_trivially_copyable_v<T>);
-        text_.append(reinterpret_cast<const char*>(&value), sizeof value);
-    }
-    void add(const Scalar& value) {
-        add(value.category);
-        add(value.category == tensor::Category::Float ? std::bit_cast<int64_t>(value.f) : value.i);
-    }
-    void add(const Dims& dims) {
-        add(dims.size());
-        for (int64_t dim : dims) add(dim);
-    }
-    const std::string& text() const { return text_; }
-
-  private:
-    std::string text_;
-};
-
 Dims order_of(const Dims& sizes, const Dims& strides) {
     if (tensor::is_contiguous(sizes, strides)) return {};
     Dims order(strides.size(), 0);
@@ -63,11 +41,6 @@ Dims order_of(const Dims& sizes, const Dims& strides) {
         return strides[static_cast<size_t>(a)] > strides[static_cast<size_t>(b)];
     });
     return order;
-}
-
-bool same_elements(const Tensor& a, const Tensor& b) {
-    return a.shares_storage(b) && a.offset() == b.offset() && a.sizes() == b.sizes() && a.strides() == b.strides() &&
-           a.dtype() == b.dtype();
 }
 
 loops::ValueId load(loops::Kernel& kernel, uint32_t buffer, Dim index) {
@@ -111,54 +84,6 @@ uint64_t word_of(Scalar value, DType dtype) {
 
 }  // namespace
 
-// One operator with what its code depends on. Sizes count only by which of them are equal.
-struct CudaOps::Call {
-    Op op;
-    Tensors inputs;
-    const Attrs& attrs;
-    DType default_float;
-    const Tensor* target;  // null: fresh memory
-    Dims order;            // of fresh memory
-    std::string key;
-
-    Call(const Context& context, Op op, Tensors inputs, const Attrs& attrs, const Tensor* target, Dims order)
-        : op(op), inputs(inputs), attrs(attrs), default_float(context.default_float), target(target), order(std::move(order)) {
-        Key k;
-        k.add(op);
-        k.add(default_float);
-        k.add(attrs.sizes);
-        k.add(attrs.dims);
-        k.add(attrs.dim);
-        k.add(attrs.start);
-        k.add(attrs.end);
-        k.add(attrs.step);
-        k.add(attrs.keepdim);
-        k.add(attrs.mode);
-        k.add(attrs.dtype ? static_cast<int>(*attrs.dtype) : -1);
-        k.add(attrs.value);
-        k.add(attrs.delta);
-        k.add(this->order);
-        Dims seen;
-        auto add = [&](const Tensor& tensor) {
-            k.add(tensor.layout_class());
-            for (int64_t size : tensor.sizes()) {
-                auto found = std::find(seen.begin(), seen.end(), size);
-                k.add(static_cast<uint8_t>(found - seen.begin()));
-                if (found == seen.end()) seen.push_back(size);
-            }
-        };
-        for (const Tensor& input : inputs) {
-            add(input);
-            k.add(target && same_elements(input, *target));
-            if (is_constant(input)) k.add(tensor::item(input));
-        }
-        if (target) add(*target);
-        key = k.text();
-    }
-    // A number that decides what code is made.
-    bool is_constant(const Tensor& input) const { return op == Op::Pow && input.is_weak(); }
-};
-
 std::unique_ptr<CudaExecutable> CudaOps::compile(const Call& call) {
     auto lowered = [&](bool symbols) -> std::optional<Lowered> {
         graph::Graph graph(call.default_float);
@@ -189,7 +114,8 @@ std::unique_ptr<CudaExecutable> CudaOps::compile(const Call& call) {
                 operands.push_back(input(operand));
             }
         }
-        graph::Value node = graph.add(call.op, operands, graph::symbolic(call.attrs));
+        graph::Value node = stores_at_places(call.op) ? places_of(graph, call.op, operands, call.attrs)
+                                                      : graph.add(call.op, operands, graph::symbolic(call.attrs));
         std::vector<graph::Value> outputs;
         if (node->types.size() == 1) {
             outputs.push_back(node);
@@ -256,7 +182,7 @@ void CudaOps::run(Context& context, Op op, Tensors inputs, const Attrs& attrs, c
             results[0] = tensor::empty(context, inferred.shape, inferred.dtypes[0], inferred.device);
             return create(context, op, inputs, attrs, results[0]);
         case Op::Matmul:
-            if (!has_product(inferred.dtypes[0])) return run_on_host(context, op, inputs, attrs, results);
+            if (!has_product(inferred.dtypes[0])) break;  // of integers: loops
             results[0] = tensor::empty(context, inferred.shape, inferred.dtypes[0], inferred.device);
             return multiply(context, inputs, results[0]);
         case Op::Clone:
@@ -267,6 +193,12 @@ void CudaOps::run(Context& context, Op op, Tensors inputs, const Attrs& attrs, c
             results[0] = tensor::empty_strided(context, inferred.shape, std::move(strides), inferred.dtypes[0], inferred.device);
             return copy_elements(context, inputs[0], results[0]);
         }
+        case Op::IndexPut:
+        case Op::IndexAdd:
+        case Op::ScatterAdd:
+            if (!scatter(context, op, inputs, attrs, inferred, results[0])) run_on_host(context, op, inputs, attrs, results);
+            return;
+        case Op::Pow: tensor::check_power(inputs, inferred.dtypes[0]); break;
         default: break;
     }
     Dims order;
@@ -429,6 +361,7 @@ void CudaOps::run_on_host(Context& context, Op op, Tensors inputs, const Attrs& 
         there.push_back(tensor::to_device(context, input, Device{}));
         if (input.is_weak()) there.back().impl()->weak = true;
     }
+    ++host_runs_[static_cast<size_t>(op)];
     Attrs own = attrs;
     own.device = Device{};
     tensor::run(context, op, there, own, results);

@@ -1,7 +1,10 @@
 #pragma once
 // Operators one by one on a GPU. Most are fragments of one operator, compiled like any other and kept; sizes are symbols
 // there, so that one kernel serves many. Copies, constants and random numbers are small kernels of their own, products
-// are the library's, and what loops cannot compute runs on the CPU and comes back.
+// are the library's, stores at computed places go through a sort, and what none of this can do runs on the CPU and
+// comes back.
+#include <array>
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -22,8 +25,11 @@ class CudaOps final : public tensor::DeviceOps {
                         const tensor::Inferred& inferred, const tensor::Tensor& target) override;
     void copy_elements(tensor::Context& context, const tensor::Tensor& from, const tensor::Tensor& to) override;
 
-  private:
     struct Call;
+    // How often an operator ran on the CPU.
+    uint64_t host_runs(tensor::Op op) const { return host_runs_[static_cast<size_t>(op)]; }
+
+  private:
     // Null: the operator runs on the CPU.
     CudaExecutable* code_of(const Call& call);
     std::unique_ptr<CudaExecutable> compile(const Call& call);
@@ -33,6 +39,9 @@ class CudaOps final : public tensor::DeviceOps {
     void create(tensor::Context& context, tensor::Op op, tensor::Tensors inputs, const tensor::Attrs& attrs,
                 const tensor::Tensor& out);
     void multiply(tensor::Context& context, tensor::Tensors inputs, const tensor::Tensor& out);
+    // False: it is nothing for the GPU.
+    bool scatter(tensor::Context& context, tensor::Op op, tensor::Tensors inputs, const tensor::Attrs& attrs,
+                 const tensor::Inferred& inferred, tensor::Tensor& result);
     void run_on_host(tensor::Context& context, tensor::Op op, tensor::Tensors inputs, const tensor::Attrs& attrs,
                      std::span<tensor::Tensor> results);
 
@@ -40,6 +49,7 @@ class CudaOps final : public tensor::DeviceOps {
     std::recursive_mutex mutex_;  // executables are used by one thread at a time
     std::unordered_map<std::string, std::unique_ptr<CudaExecutable>> known_;
     std::unordered_map<std::string, const KernelCode*> small_;
+    std::array<std::atomic<uint64_t>, tensor::kOpCount> host_runs_{};
 };
 
 }  // namespace talc::inductor::cuda

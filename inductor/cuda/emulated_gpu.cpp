@@ -11,11 +11,14 @@
 #include "inductor/cpu/code.hpp"
 #include "inductor/cuda/gpu.hpp"
 #include "tensor/convert.hpp"
+#include "tensor/eager.hpp"
+#include "tensor/factory.hpp"
 #include "tensor/gemm.hpp"
 
 namespace talc::inductor::cuda {
 
 using tensor::DType;
+using tensor::Tensor;
 
 namespace {
 
@@ -103,6 +106,25 @@ class EmulatedGpu final : public Gpu {
         if (call.dtype == DType::Float64) return product<double>(call);
         if (call.dtype == DType::Float32) return product<float>(call);
         short_product(call);
+    }
+
+    void scatter(const ScatterCall& call) override {
+        Opened opened(*this);
+        tensor::Context plain;
+        auto tensor_at = [&](uint64_t address, int64_t rows, int64_t inner, DType dtype) {
+            Tensor made = tensor::empty(plain, {rows, inner}, dtype);
+            std::memcpy(made.data(), reinterpret_cast<void*>(address), static_cast<size_t>(rows * inner) * size_of(dtype));
+            return made;
+        };
+        Tensor out = tensor_at(call.out, call.place_count, call.inner, call.dtype);
+        Tensor values = tensor_at(call.values, call.rows, call.inner, call.dtype);
+        Tensor places = tensor_at(call.places, call.rows, 1, DType::Int64).alias({call.rows}, {1}, 0);
+        Tensor operands[] = {out, values, places};
+        tensor::Attrs attrs;
+        attrs.dims = {0};
+        attrs.mode = call.adds;
+        Tensor made = tensor::run(plain, tensor::Op::IndexPut, operands, attrs);
+        std::memcpy(reinterpret_cast<void*>(call.out), made.data(), static_cast<size_t>(made.numel()) * size_of(call.dtype));
     }
 
     std::unique_ptr<GpuGraph> record(const CallList& calls) override { return std::make_unique<Recorded>(*this, calls); }

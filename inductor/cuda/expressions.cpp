@@ -155,7 +155,7 @@ std::string operator_text(const Value& value, DType operand, const std::string& 
         case Op::Div: return infix("/");
         case Op::FloorDiv: return call(floating ? "float_floor_quotient" : "floor_quotient");
         case Op::Remainder: return call(floating ? "float_floor_remainder" : "floor_remainder");
-        case Op::Pow: return float_call("pow", operand, a, b);
+        case Op::Pow: return floating ? float_call("pow", operand, a, b) : call("whole_power");
         case Op::Maximum: return call("larger");
         case Op::Minimum: return call("smaller");
         case Op::BitAnd: return infix("&");

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "inductor/cuda/printer.hpp"
+#include "inductor/cuda/scatter.hpp"
 #include "tensor/dtype.hpp"
 
 namespace talc::inductor::cuda {
@@ -98,6 +99,7 @@ class Gpu {
     // Addresses of the words that folds in parts take besides.
     virtual std::array<uint64_t, 2> scratch() = 0;
     virtual void multiply(const MatmulCall& product) = 0;
+    virtual void scatter(const ScatterCall& call) = 0;
     virtual std::unique_ptr<GpuGraph> record(const CallList& calls) = 0;
     void play(const CallList& calls);
 };

@@ -54,7 +54,7 @@ const Nvrtc* Nvrtc::find(std::string* looked_for) {
     return search->whole ? &search->nvrtc : nullptr;
 }
 
-std::string Nvrtc::compile(const std::string& source, const std::string& architecture) const {
+std::string Nvrtc::compile(const std::string& source, const std::string& architecture, bool only_to_see) const {
     const Functions& nvrtc = *functions_;
     auto check = [&](Status status, const char* doing) {
         if (status != 0) tensor::fail("NVRTC, {}: {}", doing, nvrtc.message(status));
@@ -69,17 +69,18 @@ std::string Nvrtc::compile(const std::string& source, const std::string& archite
     Program& program = owned.program;
     std::string target = "--gpu-architecture=" + architecture;
     // Products and sums stay apart, as everywhere else. Textures and the like are left out, which saves a few
-    // milliseconds; that option is the last, as older compilers do not know it.
-    const char* options[] = {target.c_str(), "--std=c++17", "--fmad=false", "--device-as-default-execution-space", "--minimal"};
-    int count = static_cast<int>(std::size(options));
+    // milliseconds; older compilers do not know that option, nor the one behind it.
+    const char* options[] = {target.c_str(), "--std=c++17", "--fmad=false", "--device-as-default-execution-space", "--minimal",
+                             "--Ofast-compile=max"};
+    constexpr int kOldOptions = 4, kAllOptions = static_cast<int>(std::size(options));
     constexpr Status kInvalidOption = 5;
     check(nvrtc.create(&program, source.c_str(), "fragment.cu", 0, nullptr, nullptr), "taking a program");
-    Status status = nvrtc.compile(program, count, options);
+    Status status = nvrtc.compile(program, only_to_see ? kAllOptions : kAllOptions - 1, options);
     if (status == kInvalidOption) {
         nvrtc.destroy(&program);
         program = nullptr;
         check(nvrtc.create(&program, source.c_str(), "fragment.cu", 0, nullptr, nullptr), "taking a program");
-        status = nvrtc.compile(program, count - 1, options);
+        status = nvrtc.compile(program, kOldOptions, options);
     }
     if (status != 0) {
         size_t size = 0;

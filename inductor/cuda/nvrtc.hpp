@@ -10,7 +10,8 @@ class Nvrtc {
     static const Nvrtc* find(std::string* looked_for = nullptr);
 
     // A cubin for an architecture ("sm_90"). Fails with a tensor::Error that carries the compiler's messages.
-    std::string compile(const std::string& program, const std::string& architecture) const;
+    // `only_to_see`: the code is not meant to be run, and need not be good.
+    std::string compile(const std::string& program, const std::string& architecture, bool only_to_see = false) const;
     const std::string& path() const { return path_; }
     const std::string& version() const { return version_; }  // "13.0"
 

@@ -55,7 +55,28 @@ Value extreme(Graph& g, Value n) {
     return g.add(max ? Op::Argmax : Op::Argmin, {pair->inputs[0]}, fold);
 }
 
+// A product of integers on a GPU, whose libraries have none: the sum of what meets along the common dimension.
+Value whole_product(Graph& g, Value n) {
+    Value a = n->inputs[0], b = n->inputs[1];
+    if (tensor::is_float(n->dtype()) || n->type().device.type != tensor::DeviceType::Cuda) return nullptr;
+    Attrs place, fold;
+    bool matrix = b->rank() > 1;
+    if (matrix) {
+        place.dim = a->rank();  // rows, common, columns
+        a = g.add(Op::Unsqueeze, {a}, place);
+    }
+    if (matrix && a->rank() > 2) {
+        place.dim = b->rank() - 2;
+        b = g.add(Op::Unsqueeze, {b}, place);
+    }
+    Value products = g.add(Op::Mul, {a, b});
+    fold.dims = {products->rank() - (matrix ? 2 : 1)};
+    fold.dtype = n->dtype();
+    return g.add(Op::Sum, {products}, fold);
+}
+
 constexpr Rule kRules[] = {
+    {Op::Matmul, "integer matmul = sum of products", whole_product},
     {Op::Mean, "mean = sum / count", mean},
     {Op::Output, "max_dim = amax, argmax", extreme},
 };

@@ -67,9 +67,11 @@ namespace {
 // The exponent, when it is a number that the program wrote.
 const Scalar* constant_number(Node node) { return node->op == Op::Number ? &node->attrs.value : nullptr; }
 
-bool is_small_power(Node node) {
+// A power of integers that cannot fail: numbers of the program must not be negative.
+bool is_sure_power(Node node) {
+    if (!node->inputs[1]->type().weak) return true;
     const Scalar* exponent = constant_number(node->inputs[1]);
-    return exponent && exponent->to_double() >= 0 && exponent->to_double() <= 16;
+    return exponent && exponent->to_double() >= 0;
 }
 
 }  // namespace
@@ -102,8 +104,8 @@ bool has_loop_form(Node node, const LowerOptions& options, const char** why) {
     if (runs_on_host(node, options)) return no("it is computed on the CPU");
     switch (info(node->op).kind) {
         case Kind::Pointwise:
-            if (node->op == Op::Pow && !is_float(node->dtype()) && !is_small_power(node)) {
-                return no("powers of integers have no loop form");
+            if (node->op == Op::Pow && !is_float(node->dtype()) && !is_sure_power(node)) {
+                return no("integers to a power that may be negative");
             }
             return true;
         case Kind::Create:
@@ -395,7 +397,8 @@ ValueId Lowering::power(Node node, ValueId base, ValueId exponent) {
     if (wanted == 2) return apply(Op::Mul, dtype, {base, base});
     if (wanted == -1 && is_float(dtype)) return apply(Op::Reciprocal, dtype, {base});
     if (wanted == 3 && wide) return apply(Op::Mul, dtype, {apply(Op::Mul, dtype, {base, base}), base});
-    if (is_float(dtype)) return apply(Op::Pow, dtype, {base, exponent});
+    bool small = e.kind == Value::Number && wanted >= 0 && wanted <= 16;
+    if (is_float(dtype) || !small) return apply(Op::Pow, dtype, {base, exponent});
     ValueId result = number(Scalar(1), dtype);
     bool first = true;
     for (int64_t rest = static_cast<int64_t>(wanted); rest > 0; rest /= 2) {

@@ -1,5 +1,10 @@
 // The loop IR as CUDA C++: golden texts, and every distinct kernel of a corpus compiles. No GPU is needed.
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <future>
 #include <set>
 
 #include <unistd.h>
@@ -8,6 +13,7 @@
 #include "inductor/cuda/cubins.hpp"
 #include "inductor/cuda/nvrtc.hpp"
 #include "inductor/cuda/printer.hpp"
+#include "inductor/cuda/scatter.hpp"
 #include "inductor/passes/passes.hpp"
 #include "tensor/error.hpp"
 #include "tensor/factory.hpp"
@@ -161,27 +167,72 @@ TEST_CASE("a pointwise kernel as CUDA C++", "[inductor][cuda]") {
     CHECK(launch.points_per_block == 1024);
 }
 
-TEST_CASE("every kernel of the corpus compiles for sm_80 and sm_90", "[inductor][cuda]") {
+namespace {
+
+// For sm_80 and sm_90, side by side. Without a compiler there is nothing to see.
+void check_that_they_compile(const std::vector<std::string>& programs, bool only_to_see) {
     std::string looked_for;
     const cuda::Nvrtc* nvrtc = cuda::Nvrtc::find(&looked_for);
     if (!nvrtc) {
         WARN("skipped: there is no NVRTC here (looked for " << looked_for << ")");
         return;
     }
+    std::atomic<size_t> next{0};
+    auto work = [&] {
+        std::string problems;
+        for (size_t i; (i = next++) < 2 * programs.size();) {
+            try {
+                nvrtc->compile(programs[i / 2], i % 2 ? "sm_90" : "sm_80", only_to_see);
+            } catch (const tensor::Error& error) {
+                problems += error.what();
+            }
+        }
+        return problems;
+    };
+    std::vector<std::future<std::string>> workers;
+    for (size_t i = 0; i < cuda::compilers_at_once(); ++i) workers.push_back(std::async(std::launch::async, work));
+    for (auto& worker : workers) CHECK(worker.get() == "");
+}
+
+}  // namespace
+
+TEST_CASE("every kernel of the corpus compiles for sm_80 and sm_90", "[inductor][cuda]") {
     Corpus corpus;
     for (const char* text : {kSoftmax, kColumns, kShort}) add_text(corpus, text);
     add_operators(corpus);
     CHECK(corpus.size() > 100);
-    std::string program = corpus.program();
-    for (const char* architecture : {"sm_80", "sm_90"}) {
-        std::string problem;
-        try {
-            CHECK_FALSE(nvrtc->compile(program, architecture).empty());
-        } catch (const tensor::Error& error) {
-            problem = error.what();
-        }
-        CHECK(problem == "");
+    check_that_they_compile({corpus.program()}, false);
+}
+
+TEST_CASE("kernels that store at computed places compile for sm_80 and sm_90", "[inductor][cuda]") {
+    std::vector<std::string> programs = {cuda::sort_program()};
+    for (int d = 0; d < tensor::kDTypeCount; ++d) {
+        programs.push_back(cuda::prelude() + cuda::store_program(static_cast<DType>(d), d % 2));
+        if (d % 2 == 0) programs.push_back(cuda::prelude() + cuda::store_program(static_cast<DType>(d), true));
     }
+    check_that_they_compile(programs, true);
+}
+
+// Not by itself: for tests/run.py, once scripts have run on an emulated GPU that kept what it was given.
+TEST_CASE("every kernel of the scripts compiles for sm_80 and sm_90", "[.][collected]") {
+    const char* folder = std::getenv("TALC_CUDA_SOURCES");
+    REQUIRE(folder);
+    constexpr size_t kTogether = 40;  // in one program
+    std::vector<std::string> programs;
+    size_t count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+        if (entry.path().extension() != ".cu") continue;
+        std::ifstream file(entry.path());
+        std::string text(std::istreambuf_iterator<char>(file), {});
+        size_t name = text.find(" kernel(");
+        REQUIRE(name != std::string::npos);
+        text.insert(name + 7, std::to_string(count));
+        if (count++ % kTogether == 0) programs.push_back(cuda::prelude());
+        programs.back() += text;
+    }
+    std::printf("%zu kernels\n", count);
+    CHECK(count > 0);
+    check_that_they_compile(programs, true);
 }
 
 TEST_CASE("numbers that are handed over do not narrow a kernel's accesses", "[inductor][cuda]") {
