@@ -74,7 +74,7 @@ const Functions& functions() {
 }
 
 void check(Status status, const char* doing) {
-    if (status != 0) fail("cuBLASLt, {}: error {}", doing, status);
+    if (status != 0) throw GpuError(tensor::ErrorKind::Runtime, fmt::format("cuBLASLt, {}: error {}", doing, status));
 }
 
 int type_of(DType dtype) {

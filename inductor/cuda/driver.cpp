@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "inductor/cuda/gpu.hpp"
 #include "inductor/cuda/library.hpp"
-#include "tensor/error.hpp"
 
 namespace talc::inductor::cuda {
 
@@ -44,8 +44,9 @@ void Driver::refuse(Status status, const char* doing) const {
     const char *name = nullptr, *text = nullptr;
     error_name(status, &name);
     error_text(status, &text);
-    tensor::fail(status == kOutOfMemory ? tensor::ErrorKind::Memory : tensor::ErrorKind::Runtime, "CUDA, {}: {} ({})", doing,
-                 name ? name : "an unknown error", text ? text : std::to_string(status).c_str());
+    throw GpuError(status == kOutOfMemory ? tensor::ErrorKind::Memory : tensor::ErrorKind::Runtime,
+                   fmt::format("CUDA, {}: {} ({})", doing, name ? name : "an unknown error",
+                               text ? text : std::to_string(status).c_str()));
 }
 
 }  // namespace talc::inductor::cuda

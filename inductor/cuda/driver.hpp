@@ -37,7 +37,7 @@ struct Driver {
     // The process's; null when there is none or it has no GPU, and then `why` says what was looked for.
     static const Driver* find(std::string* why);
     int count() const { return count_; }  // of GPUs
-    // Fails with a tensor::Error that names what was being done and the driver's error.
+    // Fails with a GpuError that names what was being done and the driver's error.
     void check(Status status, const char* doing) const {
         if (status != 0) refuse(status, doing);
     }

@@ -172,6 +172,15 @@ CudaExecutable* CudaOps::code_of(const Call& call) {
 
 void CudaOps::run(Context& context, Op op, Tensors inputs, const Attrs& attrs, const Inferred& inferred,
                   std::span<Tensor> results) {
+    try {
+        run_unnamed(context, op, inputs, attrs, inferred, results);
+    } catch (const GpuError& error) {
+        tensor::fail(error.kind(), "{}: {}", name_of(op), error.what());
+    }
+}
+
+void CudaOps::run_unnamed(Context& context, Op op, Tensors inputs, const Attrs& attrs, const Inferred& inferred,
+                          std::span<Tensor> results) {
     switch (op) {
         case Op::Number: results[0] = tensor::number(context, attrs.value); return;
         case Op::Size: results[0] = tensor::number(context, Scalar(attrs.start)); return;

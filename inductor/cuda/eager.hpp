@@ -30,6 +30,9 @@ class CudaOps final : public tensor::DeviceOps {
     uint64_t host_runs(tensor::Op op) const { return host_runs_[static_cast<size_t>(op)]; }
 
   private:
+    // With errors of the GPU that do not know the operator.
+    void run_unnamed(tensor::Context& context, tensor::Op op, tensor::Tensors inputs, const tensor::Attrs& attrs,
+                     const tensor::Inferred& inferred, std::span<tensor::Tensor> results);
     // Null: the operator runs on the CPU.
     CudaExecutable* code_of(const Call& call);
     std::unique_ptr<CudaExecutable> compile(const Call& call);

@@ -8,6 +8,8 @@
 #include "inductor/cuda/room.hpp"
 #include "tensor/error.hpp"
 
+#include <fmt/ranges.h>
+
 namespace talc::inductor::cuda {
 
 using tensor::Context;
@@ -93,34 +95,39 @@ void CudaExecutable::run(Context& context, Tensors arguments, std::span<Tensor> 
     pending_.clear();
     ++runs_;
     for (size_t i = 0; i < checked_steps_.size(); ++i) errors_[i] = {};
-    for (size_t s = 0; s < plan.steps.size(); ++s) {
-        if (s == plan.first_write) check_errors();
-        switch (plan.steps[s].kind) {
-            case Step::Kernel: run_kernel(s); break;
-            case Step::Matmul:
-                if (states_[s].multiplies) {
-                    run_matmul(s);
-                } else {
-                    flush();
-                    run_plain_matmul(context, s, arguments, results);
-                    ++launches_;
-                }
-                break;
-            case Step::Operator:
-                flush();
-                run_operator(context, s, arguments, results);
-                ++launches_;
-                break;
-            case Step::Copy:
-                flush();
-                run_copy(context, s, arguments, results);
-                ++launches_;
-                break;
+    size_t s = 0;
+    try {
+        for (; s < plan.steps.size(); ++s) {
+            if (s == plan.first_write) check_errors();
+            run_step(context, s, arguments, results);
         }
+        if (plan.first_write >= plan.steps.size()) check_errors();
+        flush();
+    } catch (const GpuError& error) {
+        const std::vector<std::string>& ops = plan.steps[std::min(s, plan.steps.size() - 1)].ops;
+        fail(error.kind(), "{}: {}", fmt::join(ops, ", "), error.what());
     }
-    if (plan.first_write >= plan.steps.size()) check_errors();
-    flush();
     end(arguments, results);
+}
+
+void CudaExecutable::run_step(Context& context, size_t s, Tensors arguments, std::span<Tensor> results) {
+    switch (lowered_.plan.steps[s].kind) {
+        case Step::Kernel: return run_kernel(s);
+        case Step::Matmul:
+            if (states_[s].multiplies) return run_matmul(s);
+            flush();
+            run_plain_matmul(context, s, arguments, results);
+            break;
+        case Step::Operator:
+            flush();
+            run_operator(context, s, arguments, results);
+            break;
+        case Step::Copy:
+            flush();
+            run_copy(context, s, arguments, results);
+            break;
+    }
+    ++launches_;
 }
 
 void CudaExecutable::run_kernel(size_t s) {

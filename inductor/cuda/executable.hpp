@@ -37,6 +37,7 @@ class CudaExecutable final : public PlanExecutable {
     };
 
     void fit_step(size_t step) override;
+    void run_step(tensor::Context& context, size_t step, tensor::Tensors arguments, std::span<tensor::Tensor> results);
     void run_kernel(size_t step);
     void run_matmul(size_t step);
     void check_errors();

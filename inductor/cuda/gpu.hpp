@@ -11,8 +11,15 @@
 #include "inductor/cuda/printer.hpp"
 #include "inductor/cuda/scatter.hpp"
 #include "tensor/dtype.hpp"
+#include "tensor/error.hpp"
 
 namespace talc::inductor::cuda {
+
+// Something that the GPU, its driver or one of its libraries refuses to do. Who knows the operator adds its name.
+class GpuError : public tensor::Error {
+  public:
+    using Error::Error;
+};
 
 // A kernel with its code, once loaded. Lives as long as its GPU.
 struct KernelCode {

@@ -20,7 +20,9 @@ using tensor::is_float;
 
 namespace {
 
-constexpr int64_t kWarpRow = 1024;  // rows up to this length are folded by one warp
+constexpr int64_t kWarpRow = 1024;  // rows up to this length are folded by one warp,
+constexpr int64_t kFewRows = 256;   // but where there are so few of them by a block,
+constexpr int64_t kShortRow = 128;  // unless they are shorter than this
 constexpr int kChunk = 64;          // float elements of a thread whose sum is made in float
 constexpr size_t kLongBody = 20;    // values; steps with more of them keep a thread busy one by one
 // The compiler unrolls loops of unknown length by itself. Most of the time that it takes goes there, for loops that do
@@ -277,12 +279,14 @@ class Printer {
             along_column += !kernel_.parallel.empty() && is_one(inner_var());
         }
         Dim length = loops::product(kernel_.folded);
+        bool few = launch_.points.is_constant() && launch_.points.constant() <= kFewRows;
+        bool warp = length.is_constant() && length.constant() <= (few ? kShortRow : kWarpRow);
         if (along_column > along_row) {
             fold_ = Fold::Columns;
             launch_.threads_x = 32;
             launch_.threads_y = 8;
             launch_.points_per_block = 32;
-        } else if (length.is_constant() && length.constant() <= kWarpRow) {
+        } else if (warp) {
             fold_ = Fold::Warp;
             launch_.threads_x = 256;
             launch_.points_per_block = 8;
@@ -309,6 +313,8 @@ class Printer {
         }
         launch_.length = loops::product(kernel_.folded);
         launch_.least_length = fold_ == Fold::Block ? 2048 : 64;
+        // Too short for two.
+        if (launch_.length.is_constant() && launch_.length.constant() < 2 * launch_.least_length) launch_.folds = 0;
     }
 
     bool stored_inside(const loops::Store& store) const {

@@ -100,6 +100,20 @@ TEST_CASE("a GPU's memory is kept, cut and joined", "[gpu]") {
     CHECK(memory.allocate(size_t{1} << 45) == nullptr);
 }
 
+TEST_CASE("what is kept goes back to a GPU that has no memory left", "[gpu]") {
+    auto gpu = cuda::make_emulated_gpu();  // with 2 GiB, that nobody else uses
+    cuda::CachingMemory memory(*gpu);
+    constexpr size_t kPart = size_t{512} << 20;
+    std::vector<void*> parts;
+    while (void* part = memory.allocate(kPart)) parts.push_back(part);
+    CHECK(parts.size() == 4);
+    for (void* part : parts) memory.deallocate(part, kPart);
+    CHECK(memory.counts().reserved == 4 * kPart);
+    void* large = memory.allocate(3 * kPart);
+    CHECK(large);
+    CHECK(memory.counts().reserved == 3 * kPart);
+}
+
 TEST_CASE("tensors travel to a GPU and back", "[gpu]") {
     Context context = gpu_context();
     std::vector<double> values(3 * 5 * 7);
@@ -362,6 +376,60 @@ TEST_CASE("a fragment on a GPU that fails has written nothing", "[gpu]") {
         code->run(context, good, std::span(&result, 1));
         CHECK(tensor::element_at(x, 0).f == before + sum);
     }
+}
+
+namespace {
+
+// Does what an emulated one does, until it is told to refuse.
+class FailingGpu final : public cuda::Gpu {
+  public:
+    bool fails = false;
+
+    const std::string& name() const override { return inner_->name(); }
+    void* allocate(size_t bytes) override { return inner_->allocate(bytes); }
+    void release(void* data) override { inner_->release(data); }
+    void copy_to_device(void* to, const void* from, size_t bytes) override { inner_->copy_to_device(to, from, bytes); }
+    void copy_to_host(void* to, const void* from, size_t bytes) override { inner_->copy_to_host(to, from, bytes); }
+    void copy_within(void* to, const void* from, size_t bytes) override { inner_->copy_within(to, from, bytes); }
+    void set_zero(void* data, size_t bytes) override { inner_->set_zero(data, bytes); }
+    void synchronize() override { inner_->synchronize(); }
+    cuda::ErrorWord* error_words(size_t count) override { return inner_->error_words(count); }
+    void load(std::span<cuda::KernelCode* const> kernels) override { inner_->load(kernels); }
+    void launch(const cuda::KernelCode& kernel, cuda::Grid grid, const uint64_t* words) override {
+        refuse();
+        inner_->launch(kernel, grid, words);
+    }
+    std::array<uint64_t, 2> scratch() override { return inner_->scratch(); }
+    void multiply(const cuda::MatmulCall& product) override {
+        refuse();
+        inner_->multiply(product);
+    }
+    void scatter(const cuda::ScatterCall& call) override { inner_->scatter(call); }
+    std::unique_ptr<cuda::GpuGraph> record(const cuda::CallList& calls) override { return inner_->record(calls); }
+
+  private:
+    void refuse() const {
+        if (fails) throw cuda::GpuError(tensor::ErrorKind::Runtime, "CUDA, starting a kernel: it is tired");
+    }
+    std::unique_ptr<cuda::Gpu> inner_ = cuda::make_emulated_gpu();
+};
+
+}  // namespace
+
+TEST_CASE("what a GPU refuses to do carries the operator, and the next one may go well", "[gpu]") {
+    auto made = std::make_unique<FailingGpu>();
+    FailingGpu& gpu = *made;
+    auto* room = new cuda::Room(std::move(made), kGpu);  // tensors may outlive the test
+    Context context;
+    static cuda::Room* found = room;
+    context.find_device = [](tensor::Device) { return tensor::DeviceRoom{&found->memory, &found->ops}; };
+    Tensor x = tensor::to_device(context, tensor::from_values(context, std::vector<double>{1, 2, 3, 4}, {2, 2}), kGpu);
+    Tensor pair[] = {x, x};
+    gpu.fails = true;
+    CHECK_THROWS_WITH(tensor::run(context, Op::Add, pair), "add: CUDA, starting a kernel: it is tired");
+    CHECK_THROWS_WITH(tensor::run(context, Op::Matmul, pair), "matmul: CUDA, starting a kernel: it is tired");
+    gpu.fails = false;
+    CHECK(tensor::to_doubles(tensor::run(context, Op::Add, pair)) == std::vector<double>{2, 4, 6, 8});
 }
 
 TEST_CASE("parts of a fragment for a GPU run on the CPU", "[gpu]") {
