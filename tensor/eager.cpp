@@ -109,11 +109,18 @@ void run_into(Context& context, Op op, Tensors inputs, const Attrs& attrs, const
         direct = direct && (!input.shares_storage(target) || same_elements(input, target));
     }
     DeviceOps* ops = context.room(target.device()).ops;
+    auto replaces = [&] {
+        if (info(op).kind != Kind::Index || !inputs[0].shares_storage(target) || !same_elements(inputs[0], target)) return false;
+        for (const Tensor& input : inputs.subspan(1)) {
+            if (input.shares_storage(target)) return false;
+        }
+        return ops->replace_in(context, op, inputs, attrs, inferred);
+    };
     if (direct && ops) {
         if (target.numel() != 0) ops->pointwise_into(context, op, inputs, attrs, inferred, target);
     } else if (direct) {
         pointwise_into(context, op, inputs, attrs, inferred, target);
-    } else {
+    } else if (!ops || !replaces()) {
         copy_elements(context, run(context, op, inputs, attrs), target);
     }
     target.storage().bump_version();

@@ -30,6 +30,9 @@ class DeviceOps {
     // without overlap, and does not partly overlap an operand.
     virtual void pointwise_into(Context& context, Op op, Tensors inputs, const Attrs& attrs, const Inferred& inferred,
                                 const Tensor& target) = 0;
+    // An operator whose result is its first operand with elements replaced, into that operand itself; the others lie
+    // apart from it. False: nothing was done, and it goes through a fresh tensor.
+    virtual bool replace_in(Context& context, Op op, Tensors inputs, const Attrs& attrs, const Inferred& inferred) = 0;
     // Every element of `from` (broadcast, cast) to `to`, which lies on the device, as `from` does unless it is 0-dim.
     virtual void copy_elements(Context& context, const Tensor& from, const Tensor& to) = 0;
 };

@@ -205,7 +205,7 @@ void CudaOps::run_unnamed(Context& context, Op op, Tensors inputs, const Attrs& 
         case Op::IndexPut:
         case Op::IndexAdd:
         case Op::ScatterAdd:
-            if (!scatter(context, op, inputs, attrs, inferred, results[0])) run_on_host(context, op, inputs, attrs, results);
+            if (!scatter(context, op, inputs, attrs, inferred, false, results[0])) run_on_host(context, op, inputs, attrs, results);
             return;
         case Op::Pow: tensor::check_power(inputs, inferred.dtypes[0]); break;
         default: break;

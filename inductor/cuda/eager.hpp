@@ -23,6 +23,8 @@ class CudaOps final : public tensor::DeviceOps {
              const tensor::Inferred& inferred, std::span<tensor::Tensor> results) override;
     void pointwise_into(tensor::Context& context, tensor::Op op, tensor::Tensors inputs, const tensor::Attrs& attrs,
                         const tensor::Inferred& inferred, const tensor::Tensor& target) override;
+    bool replace_in(tensor::Context& context, tensor::Op op, tensor::Tensors inputs, const tensor::Attrs& attrs,
+                    const tensor::Inferred& inferred) override;
     void copy_elements(tensor::Context& context, const tensor::Tensor& from, const tensor::Tensor& to) override;
 
     struct Call;
@@ -42,9 +44,9 @@ class CudaOps final : public tensor::DeviceOps {
     void create(tensor::Context& context, tensor::Op op, tensor::Tensors inputs, const tensor::Attrs& attrs,
                 const tensor::Tensor& out);
     void multiply(tensor::Context& context, tensor::Tensors inputs, const tensor::Tensor& out);
-    // False: it is nothing for the GPU.
+    // Into the first operand, or a copy of it. False: it is nothing for the GPU.
     bool scatter(tensor::Context& context, tensor::Op op, tensor::Tensors inputs, const tensor::Attrs& attrs,
-                 const tensor::Inferred& inferred, tensor::Tensor& result);
+                 const tensor::Inferred& inferred, bool in_place, tensor::Tensor& result);
     void run_on_host(tensor::Context& context, tensor::Op op, tensor::Tensors inputs, const tensor::Attrs& attrs,
                      std::span<tensor::Tensor> results);
 

@@ -55,7 +55,18 @@ graph::Value places_of(graph::Graph& graph, Op op, std::span<const graph::Value>
     return graph.add(op == Op::IndexPut ? Op::IndexTake : op == Op::IndexAdd ? Op::IndexSelect : Op::Gather, reading, where);
 }
 
-bool CudaOps::scatter(Context& context, Op op, Tensors inputs, const Attrs& attrs, const Inferred& inferred, Tensor& result) {
+bool CudaOps::replace_in(Context& context, Op op, Tensors inputs, const Attrs& attrs, const Inferred& inferred) {
+    if (!stores_at_places(op) || !inputs[0].is_contiguous() || inputs[0].dtype() != inferred.dtypes[0]) return false;
+    Tensor same;
+    try {
+        return scatter(context, op, inputs, attrs, inferred, true, same);
+    } catch (const GpuError& error) {
+        tensor::fail(error.kind(), "{}: {}", name_of(op), error.what());
+    }
+}
+
+bool CudaOps::scatter(Context& context, Op op, Tensors inputs, const Attrs& attrs, const Inferred& inferred, bool in_place,
+                      Tensor& result) {
     const Tensor& x = inputs[0];
     if (x.rank() == 0 || x.numel() == 0) return false;
     size_t indexed = indexed_rank(op, x.sizes().size(), attrs);
@@ -83,8 +94,12 @@ bool CudaOps::scatter(Context& context, Op op, Tensors inputs, const Attrs& attr
     }
     call.rows = places.numel();
     if (!keys_fit(call.rows, call.place_count)) return false;
-    result = tensor::empty(context, inferred.shape, inferred.dtypes[0], inferred.device);
-    copy_elements(context, x, result);
+    if (in_place) {
+        result = x;
+    } else {
+        result = tensor::empty(context, inferred.shape, inferred.dtypes[0], inferred.device);
+        copy_elements(context, x, result);
+    }
     if (call.rows * call.inner == 0) return true;
     // Of a larger source the part that the indices cover.
     if (op == Op::ScatterAdd) values = values.alias(places.sizes(), values.strides(), values.offset());

@@ -116,6 +116,11 @@ void CachingMemory::release_unused_locked() {
     }
 }
 
+void CachingMemory::forget_peak() {
+    std::lock_guard lock(mutex_);
+    counts_.peak = counts_.allocated;
+}
+
 CachingMemory::Counts CachingMemory::counts() const {
     std::lock_guard lock(mutex_);
     return counts_;

@@ -29,6 +29,8 @@ class CachingMemory final : public tensor::DeviceMemory {
         size_t reserved = 0;             // from the GPU
     };
     Counts counts() const;
+    // The peak is counted from here on.
+    void forget_peak();
     // Gives chunks that nobody uses back to the GPU.
     void release_unused();
 

@@ -31,6 +31,11 @@ Ref cuda_memory_allocated(Vm& vm, const Args& args) { return bytes(counts(vm, ar
 Ref cuda_max_memory_allocated(Vm& vm, const Args& args) { return bytes(counts(vm, args).peak); }
 Ref cuda_memory_reserved(Vm& vm, const Args& args) { return bytes(counts(vm, args).reserved); }
 
+Ref cuda_reset_peak_memory_stats(Vm& vm, const Args& args) {
+    cuda::room_of(gpu_arg(vm, args[0])).memory.forget_peak();
+    return none();
+}
+
 Ref cuda_empty_cache(Vm&, const Args&) {
     for (size_t i = 0; i < cuda::device_count(); ++i) {
         cuda::room_of({tensor::DeviceType::Cuda, static_cast<uint8_t>(i)}).memory.release_unused();
