@@ -141,22 +141,16 @@ def script_tests(tally: Tally, title: str, arguments: list[str]) -> None:
     tally.add(title, began, **counts)
 
 
-def on_emulated_gpu(tally: Tally, build: Path, common: list[str], quick: bool) -> None:
-    """Scripts of tensors on a GPU made of the CPU; then every kernel that they made through the compiler of CUDA."""
-    names = ["scripts/tensor_", "scripts/nn/", "scripts/optim/", "scripts/cuda/", *([] if quick else ["scripts/jit/"])]
-    with tempfile.TemporaryDirectory(prefix="talc-kernels-") as kernels:
-        os.environ["TALC_CUDA_SOURCES"] = kernels
-        script_tests(tally, "scripts, cuda-emulated", ["--engine", "cuda-emulated", *common, *names])
-        if not quick and (build / "talc_unit").exists():
-            began = time.monotonic()
-            done = subprocess.run([str(build / "talc_unit"), "[collected]"], stdout=subprocess.PIPE, text=True, errors="replace")
-            if done.returncode != 0:
-                print(done.stdout[-4000:])
-            skipped = "skipped" in done.stdout
-            count = re.search(r"(\d+) kernels", done.stdout)
-            tally.add(f"{count[1] if count else 'no'} kernels compile for sm_80 and sm_90", began,
-                      passed=int(done.returncode == 0 and not skipped), failed=int(done.returncode != 0), skipped=int(skipped))
-        del os.environ["TALC_CUDA_SOURCES"]
+def kernels_compile(tally: Tally, build: Path) -> None:
+    """Every kernel that unit tests and scripts made on an emulated GPU, through the compiler of CUDA."""
+    began = time.monotonic()
+    done = subprocess.run([str(build / "talc_unit"), "[collected]"], stdout=subprocess.PIPE, text=True, errors="replace")
+    if done.returncode != 0:
+        print(done.stdout[-4000:])
+    skipped = "skipped" in done.stdout
+    count = re.search(r"(\d+) kernels", done.stdout)
+    tally.add(f"{count[1] if count else 'no'} kernels compile for sm_80 and sm_90", began,
+              passed=int(done.returncode == 0 and not skipped), failed=int(done.returncode != 0), skipped=int(skipped))
 
 
 def main() -> int:
@@ -167,6 +161,13 @@ def main() -> int:
     parser.add_argument("--oracle", action="store_true", help="check the scripts' expectations against CPython, only")
     parser.add_argument("--timeout", default="20")
     options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="talc-kernels-") as kernels:
+        if not options.names and not options.quick:
+            os.environ["TALC_CUDA_SOURCES"] = kernels
+        return run(options)
+
+
+def run(options: argparse.Namespace) -> int:
     build = Path(options.build)
     common = ["--talc", str(build / "talc"), "--timeout", options.timeout, *options.names]
     tally = Tally()
@@ -186,7 +187,11 @@ def main() -> int:
             for engine in ["interp", "jit"] if options.quick else ["interp", "jit", "jit-eager", "jit-aot", "gc-stress"]:
                 script_tests(tally, f"scripts, {engine}", ["--engine", engine, *common])
             if not options.names:
-                on_emulated_gpu(tally, build, common, options.quick)
+                names = ["scripts/tensor_", "scripts/nn/", "scripts/optim/", "scripts/cuda/"]
+                names += [] if options.quick else ["scripts/jit/"]
+                script_tests(tally, "scripts, cuda-emulated", ["--engine", "cuda-emulated", *common, *names])
+                if not options.quick and (build / "talc_unit").exists():
+                    kernels_compile(tally, build)
             if not options.names or "programs" in options.names:
                 for backend, count in (("eager", 300), ("aot_eager", 200), ("inductor", 40)):
                     random_programs(tally, build, backend, count if not options.quick else count // 4)

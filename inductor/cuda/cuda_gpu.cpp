@@ -1,7 +1,6 @@
 // A GPU through the CUDA driver.
 #include <cstring>
 #include <mutex>
-#include <unordered_map>
 
 #include "inductor/cuda/blas.hpp"
 #include "inductor/cuda/cubins.hpp"
@@ -249,16 +248,16 @@ class CudaGpu final : public Gpu {
     void scatter(const ScatterCall& call) override {
         enter();
         int64_t count = key_count(call.rows), blocks = count / kSortedBlock, pairs = count / 2;
-        sort_step("make_keys", count, 256, call.keys, call.places, call.rows, count);
-        sort_step("sort_blocks", blocks, 1, call.keys);
+        ScatterKernels kernels = scatter_kernels(call.dtype, call.adds);
+        start(kernels.make_keys, count, 256, 256, call.keys, call.places, call.rows, count);
+        start(kernels.sort_blocks, blocks, 1, kSortThreads, call.keys);
         for (int64_t run = 2 * kSortedBlock; run <= count; run *= 2) {
             for (int64_t distance = run / 2; distance >= kSortedBlock; distance /= 2) {
-                sort_step("merge", pairs, 256, call.keys, pairs, run, distance);
+                start(kernels.merge, pairs, 256, 256, call.keys, pairs, run, distance);
             }
-            sort_step("merge_blocks", blocks, 1, call.keys, run);
+            start(kernels.merge_blocks, blocks, 1, kSortThreads, call.keys, run);
         }
-        CudaFunction store = library_function(prelude() + store_program(call.dtype, call.adds), "store_rows");
-        start(store, call.rows * call.inner, 256, 256, call.out, call.values, call.keys, call.rows, call.inner);
+        start(kernels.store_rows, call.rows * call.inner, 256, 256, call.out, call.values, call.keys, call.rows, call.inner);
     }
     std::unique_ptr<GpuGraph> record(const CallList& calls) override { return std::make_unique<CudaGraphOf>(*this, calls); }
 
@@ -311,27 +310,35 @@ class CudaGpu final : public Gpu {
     }
     CudaModule load_module(const std::string& program) { return load_modules(std::span(&program, 1))[0]; }
 
-    // Kernels that are the same for all: of a program that is loaded when it is first wanted.
-    CudaFunction library_function(const std::string& program, const char* name) {
-        std::lock_guard lock(library_mutex_);
-        CudaModule& module = library_[program];
-        if (!module) module = load_module(program);
-        CudaFunction function = nullptr;
-        driver_.check(driver_.module_function(&function, module, name), "finding a kernel");
-        return function;
+    static constexpr unsigned kSortThreads = kSortedBlock / 2;
+    struct ScatterKernels {
+        CudaFunction make_keys = nullptr, sort_blocks = nullptr, merge = nullptr, merge_blocks = nullptr, store_rows = nullptr;
+    };
+    // Compiled when they are first wanted.
+    ScatterKernels scatter_kernels(tensor::DType dtype, bool adds) {
+        std::lock_guard lock(scatter_mutex_);
+        ScatterKernels& known = scatter_kernels_[static_cast<size_t>(dtype)][adds];
+        if (known.store_rows) return known;
+        std::string programs[] = {sort_program(), prelude() + store_program(dtype, adds)};
+        std::vector<CudaModule> modules = load_modules(programs);
+        auto find = [&](CudaFunction& function, CudaModule module, const char* name) {
+            driver_.check(driver_.module_function(&function, module, name), "finding a kernel");
+        };
+        ScatterKernels found;
+        find(found.make_keys, modules[0], "make_keys");
+        find(found.sort_blocks, modules[0], "sort_blocks");
+        find(found.merge, modules[0], "merge");
+        find(found.merge_blocks, modules[0], "merge_blocks");
+        find(found.store_rows, modules[1], "store_rows");
+        return known = found;
     }
-    // One thread for a point, or one block of `threads` where a block takes one.
+    // So many points in a block, of so many threads.
     template <class... Words>
     void start(CudaFunction function, int64_t points, unsigned points_per_block, unsigned threads, Words... words) {
         constexpr int64_t kMostBlocks = int64_t{1} << 30;
         void* params[] = {&words...};
         auto blocks = static_cast<unsigned>(std::min<int64_t>((points + points_per_block - 1) / points_per_block, kMostBlocks));
         driver_.check(driver_.launch(function, blocks, 1, 1, threads, 1, 1, 0, stream_, params, nullptr), "starting a kernel");
-    }
-    template <class... Words>
-    void sort_step(const char* name, int64_t points, unsigned points_per_block, Words... words) {
-        static const std::string program = sort_program();
-        start(library_function(program, name), points, points_per_block, points_per_block == 1 ? 1024 : 256, words...);
     }
 
     void launch_on(CudaStream stream, const KernelCode& kernel, Grid grid, const uint64_t* words) {
@@ -374,8 +381,8 @@ class CudaGpu final : public Gpu {
     std::mutex blas_mutex_;
     std::unique_ptr<Blas> blas_;
     std::unique_ptr<Cubins> cubins_;
-    std::mutex library_mutex_;
-    std::unordered_map<std::string, CudaModule> library_;  // by program
+    std::mutex scatter_mutex_;
+    ScatterKernels scatter_kernels_[tensor::kDTypeCount][2];
 };
 
 CudaGraphOf::CudaGraphOf(CudaGpu& gpu, const CallList& list) : gpu_(gpu), calls_(list.calls), nodes_(list.calls.size(), nullptr) {
