@@ -49,6 +49,11 @@ struct Node {
     const Shape& shape() const { return types[0].shape; }
     DType dtype() const { return types[0].dtype; }
     int64_t rank() const { return static_cast<int64_t>(types[0].shape.size()); }
+    // It can fail on values. Arithmetic does so on ints alone: a quotient by 0, a negative power.
+    bool may_raise() const {
+        const tensor::OpInfo& info = tensor::info(op);
+        return info.may_raise && !(info.kind == tensor::Kind::Pointwise && tensor::is_float(dtype()));
+    }
 };
 // Handle of a value: a node with one output, or an `output` node that picks one of several.
 using Value = const Node*;

@@ -584,7 +584,7 @@ std::optional<tensor::Error> Execution::leave(const Snapshot& snapshot) {
         }
         // What fails does so also where nobody wants its value.
         for (uint32_t k = 0; k < snapshot.nodes; ++k) {
-            if (tensor::info(fragment.graph.nodes()[k].op).may_raise) wanted.push_back(&fragment.graph.nodes()[k]);
+            if (fragment.graph.nodes()[k].may_raise()) wanted.push_back(&fragment.graph.nodes()[k]);
         }
         std::vector<tensor::Tensor> arguments;
         roots = evaluate(vm_.tensors, fragment, wanted,

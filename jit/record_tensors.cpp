@@ -296,7 +296,7 @@ void Recorder::note_node(graph::Value value, bool with_grad) {
     Fragment& now = fragment();
     if (now.with_grad.size() < now.graph.size()) now.with_grad.resize(now.graph.size(), false);
     if (with_grad) now.with_grad[value->id] = true;
-    if (tensor::info(value->op).may_raise) now.may_raise = true;
+    if (value->may_raise()) now.may_raise = true;
 }
 
 // The interpreter does it again from here when what is pending fails.
@@ -506,7 +506,7 @@ void Recorder::launch() {
             for (graph::Value operand : node->inputs) open.push_back(operand);
         }
         for (const graph::Node& node : now.graph.nodes()) {
-            if (tensor::info(node.op).may_raise && !needed[node.id]) now.checks.push_back(&node);
+            if (node.may_raise() && !needed[node.id]) now.checks.push_back(&node);
         }
     }
     now.launched = true;
