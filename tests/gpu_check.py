@@ -36,7 +36,7 @@ TENSOR_SCRIPTS = ["scripts/tensor_", "scripts/nn/", "scripts/optim/"]
 TEXTBOOK_SCRIPTS = ["scripts/jit/"]
 # Under compute-sanitizer everything takes many times as long: one script of each kind.
 MEMCHECK_SCRIPTS = ["jit/01_tiny_ops", "jit/03_branch", "jit/10_training", "jit/11_in_place", "jit/17_masks_and_shapes",
-                    "jit/22_failures", "tensor_reduce/", "tensor_index/", "cuda/devices", "cuda/error_line", "cuda/stores",
+                    "jit/22_failures", "tensor_reduce/", "tensor_index/", "cuda/devices", "cuda/error_line", "cuda/reads", "cuda/stores",
                     "cuda/tracing", "cuda/training"]
 RACECHECK_SCRIPTS = ["jit/01_tiny_ops", "jit/10_training", "tensor_reduce/", "cuda/stores", "cuda/training"]
 FIGURE_SCRIPTS = ("chain", "row_sum", "call", "branch", "train")

@@ -1,6 +1,8 @@
 // A GPU through the CUDA driver.
+#include <atomic>
 #include <cstring>
 #include <mutex>
+#include <new>
 
 #include "inductor/cuda/blas.hpp"
 #include "inductor/cuda/cubins.hpp"
@@ -83,7 +85,7 @@ class Staging {
 };
 
 // A few bytes to the host without asking the driver to wait: a kernel copies them into memory that both see, and then
-// writes a number that the host looks for.
+// writes a number that the host looks for. Kernels that compute one element do that by themselves (Launch::mirrored).
 constexpr const char* kFetchProgram = R"(
 extern "C" __global__ void fetch(const unsigned char* from, unsigned char* to, unsigned long long bytes,
                                  volatile unsigned long long* flag, unsigned long long number) {
@@ -115,15 +117,19 @@ class CudaGraphOf final : public GpuGraph {
 // Addresses of a kernel's parameters, as the driver takes them.
 class Params {
   public:
-    Params(const KernelCode& kernel, const uint64_t* words) {
-        size_t count = word_count(kernel);
-        if (count > std::size(few_)) many_.resize(count);
+    // Nobody looks at the element of a kernel that has one, unless `mirror` and `number` say so.
+    Params(const KernelCode& kernel, const uint64_t* words, uint64_t mirror = 0, uint64_t number = 0) : shown_{mirror, number} {
+        size_t count = word_count(kernel), shown = kernel.launch.mirrored >= 0 ? 2 : 0;
+        if (count + shown > std::size(few_)) many_.resize(count + shown);
         all_ = many_.empty() ? few_ : many_.data();
         for (size_t i = 0; i < count; ++i) all_[i] = const_cast<uint64_t*>(words + i);
+        for (size_t i = 0; i < shown; ++i) all_[count + i] = &shown_[i];
     }
+    Params(const Params&) = delete;
     void** data() { return all_; }
 
   private:
+    uint64_t shown_[2];
     void* few_[64];
     std::vector<void*> many_;
     void** all_;
@@ -151,6 +157,9 @@ class CudaGpu final : public Gpu {
         driver_.check(driver_.stream_create(&stream_, kNonBlocking), "making a stream");
         driver_.check(driver_.stream_create(&capture_stream_, kNonBlocking), "making a stream");
         staging_ = std::make_unique<Staging>(driver_);
+        void* mapped = nullptr;
+        driver_.check(driver_.host_allocate(&mapped, sizeof(Mapped), kPortableAndMapped), "taking pinned memory");
+        mapped_ = new (mapped) Mapped{};
         constexpr size_t kPartials = kMostPartials * 16, kTickets = kMostPartials * 4;
         auto* data = static_cast<char*>(allocate(kPartials + kTickets));
         if (!data) fail(tensor::ErrorKind::Memory, "out of memory: the GPU has none left to start with");
@@ -176,6 +185,7 @@ class CudaGpu final : public Gpu {
 
     void copy_to_device(void* to, const void* from, size_t bytes) override {
         enter();
+        ++operations_;
         std::lock_guard lock(staging_mutex_);
         staging_->copy_in(reinterpret_cast<uint64_t>(to), static_cast<const char*>(from), bytes, stream_);
     }
@@ -187,11 +197,13 @@ class CudaGpu final : public Gpu {
     }
     void copy_within(void* to, const void* from, size_t bytes) override {
         enter();
+        ++operations_;
         driver_.check(driver_.copy_device(reinterpret_cast<uint64_t>(to), reinterpret_cast<uint64_t>(from), bytes, stream_),
                       "copying on the GPU");
     }
     void set_zero(void* data, size_t bytes) override {
         enter();
+        ++operations_;
         driver_.check(driver_.set_bytes(reinterpret_cast<uint64_t>(data), 0, bytes, stream_), "clearing memory");
     }
     void synchronize() override {
@@ -241,12 +253,24 @@ class CudaGpu final : public Gpu {
     }
 
     void launch(const KernelCode& kernel, Grid grid, const uint64_t* words) override {
-        launch_on(stream_, kernel, grid, words);
+        enter();
+        int mirrored = kernel.launch.mirrored;
+        if (mirrored < 0) {
+            ++operations_;
+            return launch_on(stream_, kernel, grid, words);
+        }
+        std::lock_guard lock(shown_mutex_);
+        shown_ = {words[mirrored], size_of(kernel.kernel.buffers[static_cast<size_t>(mirrored)].dtype), ++operations_, ++shows_};
+        launch_on(stream_, kernel, grid, words, reinterpret_cast<uint64_t>(mapped_), shown_.number);
     }
     std::array<uint64_t, 2> scratch() override { return scratch_; }
-    void multiply(const MatmulCall& call) override { multiply_on(stream_, call); }
+    void multiply(const MatmulCall& call) override {
+        ++operations_;
+        multiply_on(stream_, call);
+    }
     void scatter(const ScatterCall& call) override {
         enter();
+        ++operations_;
         int64_t count = key_count(call.rows), blocks = count / kSortedBlock, pairs = count / 2;
         ScatterKernels kernels = scatter_kernels(call.dtype, call.adds);
         start(kernels.make_keys, count, 256, 256, call.keys, call.places, call.rows, count);
@@ -273,26 +297,42 @@ class CudaGpu final : public Gpu {
         current = context_;
     }
 
-    void fetch(void* to, uint64_t from, size_t bytes) {
-        if (!fetch_) {
-            driver_.check(driver_.module_function(&fetch_, load_module(kFetchProgram), "fetch"), "finding a kernel");
-            void* data = nullptr;
-            driver_.check(driver_.host_allocate(&data, 4096, kPortableAndMapped), "taking pinned memory");
-            fetched_ = static_cast<char*>(data);
-            std::memset(fetched_, 0, 4096);
-        }
-        auto* flag = reinterpret_cast<uint64_t*>(fetched_ + 256);
-        uint64_t number = ++fetches_;
-        uint64_t words[] = {from, reinterpret_cast<uint64_t>(fetched_), bytes, reinterpret_cast<uint64_t>(flag), number};
-        void* params[] = {&words[0], &words[1], &words[2], &words[3], &words[4]};
-        driver_.check(driver_.launch(fetch_, 1, 1, 1, kFetchBytes, 1, 1, 0, stream_, params, nullptr), "starting a kernel");
+    // Memory that both sides see: the mirror, then what fetch copies and its number.
+    struct Mapped {
+        uint64_t value, number;
+        alignas(64) char fetched[kFetchBytes];
+        alignas(64) uint64_t fetch_number;
+    };
+
+    void wait_for(const uint64_t& place, uint64_t number) {
         // The driver is asked now and then, in case that something went wrong on the way.
-        for (uint64_t spins = 1; __atomic_load_n(flag, __ATOMIC_ACQUIRE) != number; ++spins) {
+        for (uint64_t spins = 1; __atomic_load_n(&place, __ATOMIC_ACQUIRE) != number; ++spins) {
             if (spins % 65536 != 0) continue;
             Status status = driver_.stream_query(stream_);
             if (status != 0 && status != kNotReady) driver_.check(status, "waiting for the GPU");
         }
-        std::memcpy(to, fetched_, bytes);
+    }
+
+    void fetch(void* to, uint64_t from, size_t bytes) {
+        {
+            std::lock_guard lock(shown_mutex_);
+            // The last thing that was started has computed it: it is on its way.
+            if (shown_.from == from && shown_.bytes == bytes && shown_.operation == operations_) {
+                wait_for(mapped_->number, shown_.number);
+                std::memcpy(to, &mapped_->value, bytes);
+                return;
+            }
+        }
+        if (!fetch_) {
+            driver_.check(driver_.module_function(&fetch_, load_module(kFetchProgram), "fetch"), "finding a kernel");
+        }
+        uint64_t number = ++fetches_;
+        uint64_t words[] = {from, reinterpret_cast<uint64_t>(mapped_->fetched), bytes,
+                            reinterpret_cast<uint64_t>(&mapped_->fetch_number), number};
+        void* params[] = {&words[0], &words[1], &words[2], &words[3], &words[4]};
+        driver_.check(driver_.launch(fetch_, 1, 1, 1, kFetchBytes, 1, 1, 0, stream_, params, nullptr), "starting a kernel");
+        wait_for(mapped_->fetch_number, number);
+        std::memcpy(to, mapped_->fetched, bytes);
     }
 
     std::vector<CudaModule> load_modules(std::span<const std::string> programs) {
@@ -341,9 +381,10 @@ class CudaGpu final : public Gpu {
         driver_.check(driver_.launch(function, blocks, 1, 1, threads, 1, 1, 0, stream_, params, nullptr), "starting a kernel");
     }
 
-    void launch_on(CudaStream stream, const KernelCode& kernel, Grid grid, const uint64_t* words) {
+    void launch_on(CudaStream stream, const KernelCode& kernel, Grid grid, const uint64_t* words, uint64_t mirror = 0,
+                   uint64_t number = 0) {
         enter();
-        Params params(kernel, words);
+        Params params(kernel, words, mirror, number);
         driver_.check(driver_.launch(static_cast<CudaFunction>(kernel.function), grid.blocks, grid.parts, 1, kernel.launch.threads_x,
                                      kernel.launch.threads_y, 1, 0, stream, params.data(), nullptr),
                       "starting a kernel");
@@ -372,8 +413,18 @@ class CudaGpu final : public Gpu {
     std::mutex staging_mutex_;
     std::unique_ptr<Staging> staging_;
     CudaFunction fetch_ = nullptr;
-    char* fetched_ = nullptr;  // 64 bytes, and at 256 the number of the fetch
     uint64_t fetches_ = 0;
+    Mapped* mapped_ = nullptr;
+    // What the mirror shows, or will: an element of the last operation that was given to the stream.
+    struct Shown {
+        uint64_t from = 0;
+        size_t bytes = 0;
+        uint64_t operation = 0, number = 0;
+    };
+    std::mutex shown_mutex_;
+    Shown shown_;
+    uint64_t shows_ = 0;
+    std::atomic<uint64_t> operations_{0};  // that may write to memory
     std::mutex words_mutex_;
     ErrorWord* words_ = nullptr;
     size_t words_left_ = 0;
@@ -437,6 +488,7 @@ void CudaGraphOf::update(size_t call, const uint64_t* words) {
 
 void CudaGraphOf::launch() {
     gpu_.enter();
+    ++gpu_.operations_;
     gpu_.driver_.check(gpu_.driver_.graph_launch(exec_, gpu_.stream_), "starting a graph of launches");
 }
 

@@ -71,7 +71,7 @@ struct CallList {
     // The same but for words of kernels.
     bool same_shape(const CallList& other) const { return calls == other.calls && products == other.products; }
 };
-size_t word_count(const KernelCode& kernel);
+size_t word_count(const KernelCode& kernel);  // but for those of a mirror, which are the GPU's own affair
 
 // A recorded list that is started as one.
 class GpuGraph {

@@ -37,6 +37,9 @@ class Printer {
         by_value_.resize(kernel.buffers.size(), false);
         launch_.name = name;
         launch_.points = loops::product(kernel_.parallel);
+        for (const loops::Store& store : kernel_.stores) {
+            if (kernel_.parallel.empty() && store.index == Dim(0) && !stored_inside(store)) launch_.mirrored = static_cast<int>(store.buffer);
+        }
     }
 
     std::string run() {
@@ -64,7 +67,10 @@ class Printer {
                                 loaded && stored ? "" : " __restrict__", b);
         }
         for (size_t n = 0; n < kernel_.params.size(); ++n) head += fmt::format("const i64 n{}, ", n);
-        head += launch_.folds ? "Error* error, i64* scratch, unsigned* tickets) {\n" : "Error* error) {\n";
+        head += "Error* error";
+        if (launch_.folds) head += ", i64* scratch, unsigned* tickets";
+        if (launch_.mirrored >= 0) head += ", Mirror* mirror, const u64 number";
+        head += ") {\n";
         return head + text_ + "}\n";
     }
 
@@ -115,8 +121,9 @@ class Printer {
     }
 
     void store_statement(const loops::Store& store) {
-        DType dtype = kernel_.buffers[store.buffer].dtype;
-        line("b{}[{}] = {};", store.buffer, index_text(store.index), to_memory(fmt::format("v{}", store.value), dtype));
+        std::string value = to_memory(fmt::format("v{}", store.value), kernel_.buffers[store.buffer].dtype);
+        line("b{}[{}] = {};", store.buffer, index_text(store.index), value);
+        if (launch_.mirrored == static_cast<int>(store.buffer)) line("show(mirror, number, {});", value);
     }
 
     // i0, i1, ... (or with another letter) of the point `number`.

@@ -25,6 +25,9 @@ struct Launch {
     unsigned folds = 0;
     loops::Dim length;
     int64_t least_length = 0;
+    // A kernel with one point: the last buffer of one element that it stores, else -1. Its element is also shown to the
+    // host, at the address and with the number that are two more words (address 0: it is not).
+    int mirrored = -1;
 };
 inline constexpr int64_t kMostPartials = 65536;
 
