@@ -86,10 +86,13 @@ Frame* Vm::push_frame(Code* code, Function* function) {
 void Vm::pop_frame() {
     Frame* frame = frame_;
     Steps::clear_registers(frame->registers, frame->code->nregs);
+    // To let go of these may run code of the script (a generator's `finally`), in this very place of the stack.
+    Value self = std::exchange(frame->init_self, Value());
+    Function* function = frame->function;
     frame_ = frame - 1;
     stack_top_ = frame->registers;
-    if (!frame->init_self.is_undef()) decref(std::exchange(frame->init_self, Value()));
-    if (frame->function) decref(static_cast<Object*>(frame->function));
+    if (!self.is_undef()) decref(self);
+    if (function) decref(static_cast<Object*>(function));
 }
 
 bool Vm::enter_call(Value callee, const Value* args, size_t count, Str* const* keyword_names, size_t nkeywords,
