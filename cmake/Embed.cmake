@@ -20,3 +20,19 @@ function(talc_embed room)
     COMMENT "Embedding the Talc files of ${room}")
   target_sources(talc_${room} PRIVATE ${output})
 endfunction()
+
+# talc_unicode_names(ROOM): the table of ROOM/text/unicode_names.hpp.
+function(talc_unicode_names room)
+  get_target_property(type talc_${room} TYPE)
+  if(NOT type STREQUAL "STATIC_LIBRARY")
+    return()
+  endif()
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  set(output ${CMAKE_BINARY_DIR}/generated/unicode_names.cpp)
+  add_custom_command(
+    OUTPUT ${output}
+    COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/tools/unicode_names.py ${output}
+    DEPENDS ${CMAKE_SOURCE_DIR}/tools/unicode_names.py
+    COMMENT "Writing the names of Unicode's characters")
+  target_sources(talc_${room} PRIVATE ${output})
+endfunction()

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace talc::lang {
@@ -118,6 +119,39 @@ std::optional<double> as_number(const ConstantValue& value) {
     if (value.kind == ConstantKind::Float) return value.number;
     if (value.kind == ConstantKind::Int) return static_cast<double>(value.integer);
     return std::nullopt;
+}
+
+// What does not fit may still be on its way to something that does: 2 ** 63 - 1.
+__extension__ typedef __int128 Wide;
+constexpr Wide kMostWide = Wide{1} << 100;
+
+std::optional<Wide> fold_wide(BinaryOperator op, Wide a, Wide b) {
+    auto within = [](Wide value) -> std::optional<Wide> {
+        if (value > kMostWide || value < -kMostWide) return std::nullopt;
+        return value;
+    };
+    Wide result = 0;
+    switch (op) {
+        case BinaryOperator::Add:
+            return within(a + b);
+        case BinaryOperator::Sub:
+            return within(a - b);
+        case BinaryOperator::Mult:
+            if (__builtin_mul_overflow(a, b, &result)) return std::nullopt;
+            return within(result);
+        case BinaryOperator::Pow:
+        case BinaryOperator::LShift: {
+            if (b < 0 || b > 100) return std::nullopt;
+            result = op == BinaryOperator::Pow ? Wide{1} : a;
+            Wide factor = op == BinaryOperator::Pow ? a : Wide{2};
+            for (Wide i = 0; i < b; i++) {
+                if (__builtin_mul_overflow(result, factor, &result)) return std::nullopt;
+            }
+            return within(result);
+        }
+        default:
+            return std::nullopt;
+    }
 }
 
 class Folder {
@@ -281,7 +315,10 @@ class Folder {
 
     Expr* fold_unary(UnaryOpExpr& node) {
         auto* operand = as_if<ConstantExpr>(node.operand);
-        if (operand == nullptr) return fold_negated_comparison(node);
+        if (operand == nullptr) {
+            if (auto value = wide(node.operand); value && node.op == UnaryOperator::USub) return constant_or_wide(&node, -*value);
+            return fold_negated_comparison(node);
+        }
         const ConstantValue& value = operand->value;
         if (node.op == UnaryOperator::Not) return constant(bool_value(!is_true(value)));
         if (value.kind == ConstantKind::Int) {
@@ -320,14 +357,38 @@ class Folder {
         return compare;
     }
 
+    // The integer that `expr` stands for, whether or not it fits.
+    std::optional<Wide> wide(Expr* expr) const {
+        if (auto* literal = as_if<ConstantExpr>(expr); literal != nullptr) {
+            if (literal->value.kind != ConstantKind::Int) return std::nullopt;
+            return literal->value.integer;
+        }
+        auto found = wide_.find(expr);
+        return found == wide_.end() ? std::nullopt : std::optional(found->second);
+    }
+
+    // Keeps `value` for the expression that `expr` is a part of, unless it fits.
+    Expr* constant_or_wide(Expr* expr, std::optional<Wide> value) {
+        if (!value) return nullptr;
+        if (*value >= INT64_MIN && *value <= INT64_MAX) return constant(int_value(static_cast<int64_t>(*value)));
+        wide_[expr] = *value;
+        return nullptr;
+    }
+
     Expr* fold_binary(BinOpExpr& node) {
         auto* left = as_if<ConstantExpr>(node.left);
         auto* right = as_if<ConstantExpr>(node.right);
-        if (left == nullptr || right == nullptr) return nullptr;
+        if (left == nullptr || right == nullptr) {
+            if (wide_.empty()) return nullptr;
+            std::optional<Wide> x = wide(node.left);
+            std::optional<Wide> y = wide(node.right);
+            return x && y ? constant_or_wide(&node, fold_wide(node.op, *x, *y)) : nullptr;
+        }
         const ConstantValue& a = left->value;
         const ConstantValue& b = right->value;
         if (a.kind == ConstantKind::Int && b.kind == ConstantKind::Int) {
-            return constant(fold_ints(node.op, a.integer, b.integer));
+            std::optional<ConstantValue> folded = fold_ints(node.op, a.integer, b.integer);
+            return folded ? constant(folded) : constant_or_wide(&node, fold_wide(node.op, a.integer, b.integer));
         }
         std::optional<double> x = as_number(a);
         std::optional<double> y = as_number(b);
@@ -390,6 +451,7 @@ class Folder {
 
     Arena& arena_;
     std::vector<Expr**> spine_;
+    std::unordered_map<const Expr*, Wide> wide_;  // constants that do not fit in 64 bits
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "base/text/unicode_names.hpp"
 #include "lang/characters.hpp"
 
 namespace talc::lang {
@@ -42,6 +43,19 @@ struct Escape {
     bool nothing = false;  // a joined line
     std::string error;
 };
+
+// \N{name}
+Escape read_name_escape(std::string_view text, size_t at) {
+    size_t close = at + 1 < text.size() && text[at + 1] == '{' ? text.find('}', at) : std::string_view::npos;
+    constexpr std::string_view prefix = "(unicode error) 'unicodeescape' codec can't decode bytes in position";
+    if (close == std::string_view::npos || close == at + 2) {
+        return {1, 0, false, fmt::format("{} {}-{}: malformed \\N character escape", prefix, at - 1, at)};
+    }
+    std::string_view name = text.substr(at + 2, close - at - 2);
+    std::optional<char32_t> code = text::character_named(name);
+    if (!code) return {1, 0, false, fmt::format("{} {}-{}: unknown Unicode character name", prefix, at - 1, close)};
+    return {close - at + 1, static_cast<uint32_t>(*code), false, {}};
+}
 
 Escape read_hex_escape(std::string_view text, size_t at, bool bytes) {
     char letter = text[at];
@@ -108,8 +122,7 @@ Escape read_escape(std::string_view text, size_t at, bool bytes) {
             return read_hex_escape(text, at, bytes);
         case 'N':
             if (bytes) return {};
-            return {1, 0, false,
-                    "\\N{...} escapes are not in the language; write \\u or \\U and the code point"};
+            return read_name_escape(text, at);
         default:
             break;
     }

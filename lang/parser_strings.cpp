@@ -74,6 +74,11 @@ void Parser::parse_fstring_content(StringBuilder& builder, uint32_t& at, uint32_
             if (!raw && c == '\\' && at + 1 < end) {
                 at++;
                 c = text_[at];
+                if (c == 'N' && at + 1 < end && text_[at + 1] == '{') {  // a character's name, not a field
+                    while (at < end && text_[at] != '}') at++;
+                    if (at < end) at++;
+                    continue;
+                }
                 if (c != '{' && c != '}') {
                     at++;
                     continue;

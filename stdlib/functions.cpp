@@ -74,6 +74,7 @@ Ptr<List> attribute_names(Vm& vm, Value v) {
         add_class_names(vm, names.get(), cast<Class>(v));
     } else {
         add_class_names(vm, names.get(), class_of(vm, v));
+        for (const char* name : {"__class__", "__doc__"}) set_add(vm, names.get(), intern(vm, name));
         if (v.is_obj() && has_slots(v.o)) {
             Slots* slots = slots_of(v.o);
             if (slots->shape->dictionary) {

@@ -153,6 +153,7 @@ constexpr NativeRow kReprRow = {"", "__repr__", "(self, /)", Effect::calls, Reco
 Ref build_record_class(Vm& vm, const RecordClass& description) {
     Ptr<Dict> attributes = make_dict(vm);
     dict_set(vm, attributes.get(), vm.names.module_, make_str(vm, description.module));
+    dict_set(vm, attributes.get(), intern(vm, "__dotted__"), make_str(vm, fmt::format("{}.{}", description.module, description.name)));
     Value base = vm.classes.tuple;
     Ref name = make_str(vm, description.name);
     Ptr<Class> cls = build_class(vm, name, &base, 1, attributes.get(), description.name);
@@ -178,6 +179,9 @@ Class* native_class(Vm& vm, const NativeClass& description) {
         Class* base = description.base ? description.base(vm) : vm.classes.object;
         Ptr<Class> cls = Ptr<Class>::steal(make_class(vm, description.name, base, description.kind));
         cls->module_name = intern(vm, description.module).release();
+        if (description.kind != Kind::Exception && description.module != "builtins") {
+            cls->dotted = intern(vm, fmt::format("{}.{}", description.module, description.name)).release();
+        }
         cls->slots_offset = description.attributes ? static_cast<uint16_t>(offsetof(Foreign, slots)) : base->slots_offset;
         cls->populate = populate_class;
         if (description.final) cls->sealed = true;

@@ -189,6 +189,7 @@ Ref sequence_op(Vm& vm, BinaryOp op, Value a, Value b) {
     if (op == BinaryOp::Mul) {
         for (auto [sequence, times] : {std::pair{a, b}, std::pair{b, a}}) {
             if (!is_sequence(sequence)) continue;
+            if (sequence.same(b) && b_wants && !sequence.same(a)) return {};
             if (!is_integer(times)) {
                 if (has_operator(vm, times, Special::Mul) || has_operator(vm, times, Special::RMul)) return {};
                 if (!has_operator(vm, times, Special::Index) && !is_tensor(times)) {

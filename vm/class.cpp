@@ -127,6 +127,10 @@ Ptr<Class> build_class(Vm& vm, Value name, const Value* bases, size_t nbases, Di
             }
             continue;
         }
+        if (key->view() == "__dotted__" && entry->value.is_kind(Kind::Str)) {
+            cls->dotted = intern(vm, cast<Str>(entry->value)->view()).release();
+            continue;
+        }
         if (key.get() == vm.names.doc_) {
             cls->doc = entry->value;
             incref(cls->doc);
@@ -284,6 +288,7 @@ void release_class(Vm& vm, Class* cls) {
     decref(static_cast<Object*>(cls->name));
     decref(static_cast<Object*>(cls->qualname));
     if (cls->module_name) decref(static_cast<Object*>(cls->module_name));
+    if (cls->dotted) decref(static_cast<Object*>(cls->dotted));
 }
 
 namespace {

@@ -285,6 +285,7 @@ struct Class : GcObject {
     void (*populate)(Vm&, Class*);   // fills attributes on the first look-up (builtin classes)
     Value doc;
     Str* module_name;
+    Str* dotted;                     // what messages call it where that is more than its name (collections.deque), or null
 };
 
 struct Instance : GcObject { Slots slots; };

@@ -29,7 +29,10 @@ Class* class_of(Vm& vm, Value v) {
     return vm.classes.object;
 }
 
-std::string_view class_name(Vm& vm, Value v) { return class_of(vm, v)->name->view(); }
+std::string_view class_name(Vm& vm, Value v) {
+    Class* cls = class_of(vm, v);
+    return cls->dotted ? cls->dotted->view() : cls->name->view();
+}
 
 RecursionGuard::RecursionGuard(Vm& v) : vm(v) {
     vm.check_stack();

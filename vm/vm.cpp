@@ -169,6 +169,7 @@ void Vm::make_classes() {
     }
 #undef KLASS
     (void)none;
+    classes.text_file->dotted = intern(*this, "_io.TextIOWrapper").release();
     classes.object->sealed = false;
     classes.str->sealed = false;
     classes.bool_->sealed = true;

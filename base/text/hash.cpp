@@ -32,6 +32,7 @@ int64_t hash_float(double value, int64_t nan_identity) {
 }
 
 int64_t hash_text(std::string_view s) {
+    if (s.empty()) return 0;
     auto hash = static_cast<int64_t>(XXH3_64bits(s.data(), s.size()));
     // The two reserved values move to numbers that carry no meaning.
     return hash == 0 || hash == -1 ? hash - 2 : hash;

@@ -28,7 +28,7 @@ inline int64_t hash_pointer(const void* pointer) {
     return hash == -1 ? -2 : hash;
 }
 
-// Of str and bytes. Never 0 or -1, so that 0 can mean "not computed yet".
+// Of str and bytes. Never -1, and 0 for empty text alone, so that 0 can mean "not computed yet".
 int64_t hash_text(std::string_view s);
 
 // hash(tuple): add the items' hashes in order.

@@ -407,7 +407,7 @@ Ref deque_repr(Vm& vm, const Args& args) {
     if (scope.nested()) return make_str(vm, "[...]");
     Deque* d = deque_of(args[0]);
     text::Buffer out(text_limit(vm));
-    out += class_name(vm, args[0]);
+    out += args[0].o->cls->name->view();
     out += "([";
     uint64_t changes = d->changes;
     for (size_t i = 0; i < d->size; i++) {

@@ -10,6 +10,7 @@
 
 #include "base/text/number_text.hpp"
 #include "stdlib/modules.hpp"
+#include "stdlib/modules/sha512.hpp"
 #include "stdlib/support.hpp"
 #include "vm/arith.hpp"
 #include "vm/containers.hpp"
@@ -116,23 +117,26 @@ uint64_t system_entropy() {
     return bits;
 }
 
-uint64_t seed_of(Vm& vm, Value v) {
-    if (v.is_none()) return system_entropy();
-    if (is_integer(v)) return text::magnitude_of(int_value(v));
-    if (is_number(v)) return static_cast<uint64_t>(hash(vm, v));
-    // Not hash(): the seed must not change with how the language hashes text.
-    std::string_view text;
-    if (is_str(v)) {
-        text = cast<Str>(v)->view();
-    } else if (v.is_kind(Kind::Bytes)) {
-        text = cast<Bytes>(v)->view();
-    } else {
-        raise(vm, Exc::TypeError,
-              "The only supported seed types are: None,\nint, float, str, bytes, and bytearray.");
+// The words of the number that CPython makes of text: its bytes and their hash, the most significant first.
+std::vector<uint32_t> text_key(std::string_view text) {
+    std::string bytes(text);
+    for (uint8_t byte : sha512(text)) bytes += static_cast<char>(byte);
+    size_t leading = std::min(bytes.find_first_not_of('\0'), bytes.size());
+    std::vector<uint32_t> key((bytes.size() - leading + 3) / 4);
+    for (size_t i = 0; i < bytes.size() - leading; i++) {
+        key[i / 4] |= uint32_t{static_cast<unsigned char>(bytes[bytes.size() - 1 - i])} << (8 * (i % 4));
     }
-    uint64_t mixed = 0xcbf29ce484222325u;
-    for (char c : text) mixed = (mixed ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-    return mixed;
+    if (key.empty()) key.push_back(0);
+    return key;
+}
+
+void seed_with(Vm& vm, Generator& generator, Value v) {
+    if (v.is_none()) return generator.seed(system_entropy());
+    if (is_integer(v)) return generator.seed(text::magnitude_of(int_value(v)));
+    if (is_number(v)) return generator.seed(static_cast<uint64_t>(hash(vm, v)));
+    if (is_str(v)) return generator.seed(text_key(cast<Str>(v)->view()));
+    if (v.is_kind(Kind::Bytes)) return generator.seed(text_key(cast<Bytes>(v)->view()));
+    raise(vm, Exc::TypeError, "The only supported seed types are: None,\nint, float, str, bytes, and bytearray.");
 }
 
 // start + below(width), where width may be up to 2^64 - 1.
@@ -158,7 +162,7 @@ Ref generators_new(Vm& vm, const Args& args) {
 }
 
 Ref generators_init(Vm& vm, const Args& args) {
-    self(args).seed(seed_of(vm, args[1]));
+    seed_with(vm, self(args), args[1]);
     return none();
 }
 
@@ -293,6 +297,11 @@ Ref generators_shuffle(Vm& vm, const Args& args) {
 }
 
 Ref generators_uniform(Vm& vm, const Args& args) {
+    if (!is_number(args[1]) || !is_number(args[2])) {  // other types compute it their own way, or say why not
+        Ref width = binary(vm, BinaryOp::Sub, args[2], args[1]);
+        Ref part = binary(vm, BinaryOp::Mul, width, Value::real(self(args).real()));
+        return binary(vm, BinaryOp::Add, args[1], part);
+    }
     double a = to_double(vm, args[1]), b = to_double(vm, args[2]);
     return real(a + (b - a) * self(args).real());
 }

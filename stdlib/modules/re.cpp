@@ -6,6 +6,7 @@
 
 #include "base/text/utf8.hpp"
 #include "stdlib/modules.hpp"
+#include "stdlib/modules/re_check.hpp"
 #include "stdlib/support.hpp"
 #include "vm/containers.hpp"
 
@@ -90,49 +91,20 @@ std::string rewrite(std::string_view pattern) {
     return out;
 }
 
-// CPython's words for what PCRE2 finds wrong.
+// What PCRE2 finds wrong though CPython would take it.
 std::string message_for(int error) {
-    switch (error) {
-        case 101: return "bad escape (end of pattern)";
-        case 103: return "bad escape";
-        case 104: return "min repeat greater than max repeat";
-        case 106: return "unterminated character set";
-        case 108: return "bad character range";
-        case 109: return "nothing to repeat";
-        case 111: return "unknown extension";
-        case 114: return "missing ), unterminated subpattern";
-        case 115: return "invalid group reference";
-        case 122: return "unbalanced parenthesis";
-        case 125: return "look-behind requires fixed-width pattern";
-        case 143: return "redefinition of group name";
-        default: break;
-    }
     PCRE2_UCHAR buffer[256];
     int length = pcre2_get_error_message(error, buffer, sizeof buffer);
     return length > 0 ? std::string(reinterpret_cast<char*>(buffer), static_cast<size_t>(length)) : "invalid pattern";
 }
 
-// For errors of something that is not closed CPython points at where it opened.
-size_t position_of(int error, std::string_view pattern, size_t offset) {
-    std::vector<size_t> open;
-    size_t set = std::string_view::npos;
-    for (size_t i = 0; i < pattern.size(); i++) {
-        if (pattern[i] == '\\') {
-            i++;
-        } else if (set != std::string_view::npos) {
-            if (pattern[i] == ']' && i > set + 1) set = std::string_view::npos;
-        } else if (pattern[i] == '[') {
-            set = i;
-        } else if (pattern[i] == '(') {
-            open.push_back(i);
-        } else if (pattern[i] == ')' && !open.empty()) {
-            open.pop_back();
-        }
+std::u32string code_points(std::string_view text, bool bytes) {
+    std::u32string out;
+    const char* end = text.data() + text.size();
+    for (const char* at = text.data(); at < end;) {
+        out += bytes ? static_cast<unsigned char>(*at++) : text::decode(at, end);
     }
-    if (error == 106 && set != std::string_view::npos) return set;
-    if (error == 114 && !open.empty()) return open.back();
-    if ((error == 109 || error == 122) && offset > 0) return offset - 1;
-    return offset < pattern.size() ? offset : pattern.size();
+    return out;
 }
 
 uint32_t options_for(int64_t flags, bool bytes) {
@@ -198,16 +170,21 @@ void fill_re(Vm&, Module*) {}
 Ref re_compile(Vm& vm, const Args& args) {
     bool bytes = args[0].is_kind(Kind::Bytes);
     std::string_view pattern = bytes ? cast<Bytes>(args[0])->view() : to_text(vm, args[0], "pattern");
+    int64_t flags = to_index(vm, args[1]);
+    if (auto wrong = check_pattern(code_points(pattern, bytes), bytes, flags & kVerbose)) {
+        Ref message = make_str(vm, wrong->message);
+        return make_tuple(vm, {message, wrong->position ? Value::integer(*wrong->position) : Value::none()});
+    }
     std::string text = rewrite(pattern);
     int error = 0;
     PCRE2_SIZE offset = 0;
     auto program = std::make_unique<Program>();
     program->bytes = bytes;
     program->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(),
-                                  options_for(to_index(vm, args[1]), bytes), &error, &offset, nullptr);
+                                  options_for(flags, bytes), &error, &offset, nullptr);
     if (!program->code) {
         Ref message = make_str(vm, message_for(error));
-        return make_tuple(vm, {message, Value::integer(static_cast<int64_t>(position_of(error, pattern, offset)))});
+        return make_tuple(vm, {message, Value::integer(static_cast<int64_t>(std::min(offset, pattern.size())))});
     }
     pcre2_jit_compile(program->code, PCRE2_JIT_COMPLETE);  // where it cannot, the interpreter matches
     program->data = pcre2_match_data_create_from_pattern(program->code, nullptr);

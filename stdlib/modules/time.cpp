@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "stdlib/modules.hpp"
+#include "stdlib/modules/time_parse.hpp"
 #include "stdlib/support.hpp"
 
 namespace talc::stdlib {
@@ -185,18 +186,8 @@ Ref time_strptime(Vm& vm, const Args& args) {
         if (!is_str(args[i])) raise(vm, Exc::TypeError, "strptime() argument {} must be str, not {}", i, class_name(vm, args[i]));
     }
     std::tm t{};
-    t.tm_mday = 1;
-    t.tm_isdst = -1;
-    const char* end = ::strptime(cast<Str>(args[0])->data, cast<Str>(args[1])->data, &t);
-    if (!end) {
-        raise(vm, Exc::ValueError, "time data {} does not match format {}", repr(vm, args[0])->view(), repr(vm, args[1])->view());
-    }
-    if (*end) raise(vm, Exc::ValueError, "unconverted data remains: {}", end);
-    std::tm whole = t;
-    whole.tm_isdst = 0;
-    ::timegm(&whole);  // finds the days of the week and of the year
-    t.tm_wday = whole.tm_wday;
-    t.tm_yday = whole.tm_yday;
+    std::string wrong = parse_time(cast<Str>(args[0])->view(), cast<Str>(args[1])->view(), t);
+    if (!wrong.empty()) raise(vm, Exc::ValueError, "{}", wrong);
     return make_time(vm, t);
 }
 
