@@ -397,7 +397,7 @@ Ref files_readlines(Vm& vm, const Args& args) {
     while (Ref line = read_line(vm, file, -1)) {
         total += length(vm, line);
         list_append(vm, lines.get(), std::move(line));
-        if (hint > 0 && total >= hint) break;
+        if (hint > 0 && total > hint) break;
     }
     return lines;
 }

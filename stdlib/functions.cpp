@@ -75,6 +75,9 @@ Ptr<List> attribute_names(Vm& vm, Value v) {
     } else {
         add_class_names(vm, names.get(), class_of(vm, v));
         for (const char* name : {"__class__", "__doc__"}) set_add(vm, names.get(), intern(vm, name));
+        if (auto* slots = class_of(vm, v)->slot_names) {
+            for (Str* name : *slots) set_add(vm, names.get(), name);
+        }
         if (v.is_obj() && has_slots(v.o)) {
             Slots* slots = slots_of(v.o);
             if (slots->shape->dictionary) {

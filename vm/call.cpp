@@ -274,6 +274,10 @@ std::string native_name(const Native* native, const Signature& signature) {
     if (least == most && most == 1) raise(vm, Exc::TypeError, "{}() takes exactly one argument ({} given)", full, given);
     bool few = given < least;
     size_t bound = few ? least : most;
+    // find, count, startswith and the like say it in their own way.
+    if (least == 1 && most == 3 && native->owner && (native->owner == vm.classes.str || native->owner == vm.classes.bytes)) {
+        raise(vm, Exc::TypeError, "{}() takes at {} {} argument{} ({} given)", name, few ? "least" : "most", bound, plural(bound), given);
+    }
     raise(vm, Exc::TypeError, "{} expected {}{} argument{}, got {}", name,
           least == most ? "" : few ? "at least " : "at most ", bound, plural(bound), given);
 }

@@ -258,7 +258,7 @@ Ref memory_files_readlines(Vm& vm, const Args& args) {
         Ref line = take(vm, file, line_size(file));
         total += length(vm, line);
         list_append(vm, lines.get(), std::move(line));
-        if (hint > 0 && total >= hint) break;
+        if (hint > 0 && total > hint) break;
     }
     return lines;
 }

@@ -7,6 +7,7 @@
 #include "base/text/utf8.hpp"
 #include "stdlib/modules.hpp"
 #include "stdlib/modules/re_check.hpp"
+#include "stdlib/modules/re_match.hpp"
 #include "stdlib/support.hpp"
 #include "vm/containers.hpp"
 
@@ -165,7 +166,7 @@ class Counter {
 
 }  // namespace
 
-void fill_re(Vm&, Module*) {}
+void fill_re(Vm& vm, Module* module) { set_value(vm, module, "Match", match_class(vm)); }
 
 Ref re_compile(Vm& vm, const Args& args) {
     bool bytes = args[0].is_kind(Kind::Bytes);
@@ -277,18 +278,33 @@ Ref group_text(Vm& vm, const Subject& subject, const PCRE2_SIZE* spans, size_t g
 }  // namespace
 
 Ref re_exec(Vm& vm, const Args& args) {
-    Program& program = program_of(args[0]);
-    Part part = part_of(vm, program, args[1], args[2], args[3]);
+    Program& program = program_of(args[1]);
+    Part part = part_of(vm, program, args[2], args[3], args[4]);
     if (part.empty) return Value::none();
-    int64_t mode = to_index(vm, args[4]);
+    int64_t mode = to_index(vm, args[5]);
     uint32_t options = 0;
     if (mode >= 1) options |= PCRE2_ANCHORED;
     if (mode == 2) options |= PCRE2_ENDANCHORED;
-    if (truth(vm, args[5])) options |= PCRE2_NOTEMPTY_ATSTART;
+    if (truth(vm, args[6])) options |= PCRE2_NOTEMPTY_ATSTART;
     PCRE2_SIZE* spans = match_next(vm, program, part, options);
     if (!spans) return Value::none();
     Counter counter(part.subject);
-    return positions_of(vm, program, spans, counter);
+    int64_t length = part.subject.length();
+    FoundMatch found{args[0], args[2], std::clamp<int64_t>(to_index(vm, args[7]), 0, length), length, {}};
+    if (!args[4].is_none()) found.endpos = std::clamp<int64_t>(to_index(vm, args[4]), 0, length);
+    size_t count = 2 * (size_t{program.groups} + 1);
+    found.spans.reserve(count);
+    for (size_t k = 0; k < count; k++) found.spans.push_back(spans[k] == PCRE2_UNSET ? -1 : counter.at(spans[k]));
+    return make_match(vm, std::move(found));
+}
+
+Ref re_match(Vm& vm, const Args& args) {
+    if (!args[2].is_kind(Kind::Tuple)) raise(vm, Exc::TypeError, "spans are a tuple, not '{}'", class_name(vm, args[2]));
+    auto* spans = cast<Tuple>(args[2]);
+    FoundMatch found{args[0], args[1], 0, length(vm, args[1]), {}};
+    for (size_t k = 0; k < spans->size; k++) found.spans.push_back(to_index(vm, spans->items[k]));
+    if (found.spans.size() < 2) raise(vm, Exc::ValueError, "spans of a match are two or more");
+    return make_match(vm, std::move(found));
 }
 
 Ref re_findall(Vm& vm, const Args& args) {

@@ -183,7 +183,7 @@ Ref time_strftime(Vm& vm, const Args& args) {
 
 Ref time_strptime(Vm& vm, const Args& args) {
     for (size_t i = 0; i < 2; i++) {
-        if (!is_str(args[i])) raise(vm, Exc::TypeError, "strptime() argument {} must be str, not {}", i, class_name(vm, args[i]));
+        if (!is_str(args[i])) raise(vm, Exc::TypeError, "strptime() argument {} must be str, not <class '{}'>", i, class_name(vm, args[i]));
     }
     std::tm t{};
     std::string wrong = parse_time(cast<Str>(args[0])->view(), cast<Str>(args[1])->view(), t);
