@@ -118,7 +118,13 @@ uint32_t options_for(int64_t flags, bool bytes) {
     return options;
 }
 
-Program& program_of(Value v) { return *foreign_cast<Program>(v); }
+// A script can reach the functions below too, with anything.
+Program& program_of(Vm& vm, Value v) {
+    if (!v.is_kind(Kind::Foreign) || v.o->cls != native_class(vm, kProgram)) {
+        raise(vm, Exc::TypeError, "a compiled pattern is required, not '{}'", class_name(vm, v));
+    }
+    return *foreign_cast<Program>(v);
+}
 
 // What is searched: a str or bytes.
 struct Subject {
@@ -198,7 +204,7 @@ Ref re_compile(Vm& vm, const Args& args) {
 }
 
 Ref re_info(Vm& vm, const Args& args) {
-    Program& program = program_of(args[0]);
+    Program& program = program_of(vm, args[0]);
     uint32_t count = 0, size = 0;
     PCRE2_SPTR names = nullptr;
     pcre2_pattern_info(program.code, PCRE2_INFO_NAMECOUNT, &count);
@@ -278,7 +284,7 @@ Ref group_text(Vm& vm, const Subject& subject, const PCRE2_SIZE* spans, size_t g
 }  // namespace
 
 Ref re_exec(Vm& vm, const Args& args) {
-    Program& program = program_of(args[1]);
+    Program& program = program_of(vm, args[1]);
     Part part = part_of(vm, program, args[2], args[3], args[4]);
     if (part.empty) return Value::none();
     int64_t mode = to_index(vm, args[5]);
@@ -301,14 +307,20 @@ Ref re_exec(Vm& vm, const Args& args) {
 Ref re_match(Vm& vm, const Args& args) {
     if (!args[2].is_kind(Kind::Tuple)) raise(vm, Exc::TypeError, "spans are a tuple, not '{}'", class_name(vm, args[2]));
     auto* spans = cast<Tuple>(args[2]);
+    if (!is_str(args[1]) && !args[1].is_kind(Kind::Bytes)) raise(vm, Exc::TypeError, "a text is required, not '{}'", class_name(vm, args[1]));
     FoundMatch found{args[0], args[1], 0, length(vm, args[1]), {}};
     for (size_t k = 0; k < spans->size; k++) found.spans.push_back(to_index(vm, spans->items[k]));
-    if (found.spans.size() < 2) raise(vm, Exc::ValueError, "spans of a match are two or more");
+    bool valid = found.spans.size() >= 2 && found.spans.size() % 2 == 0 && found.spans[0] >= 0;
+    for (size_t k = 0; valid && k < found.spans.size(); k += 2) {
+        int64_t begin = found.spans[k], end = found.spans[k + 1];
+        valid = (begin == -1 && end == -1) || (begin >= 0 && begin <= end && end <= found.endpos);
+    }
+    if (!valid) raise(vm, Exc::ValueError, "these are no spans of a match");
     return make_match(vm, std::move(found));
 }
 
 Ref re_findall(Vm& vm, const Args& args) {
-    Program& program = program_of(args[0]);
+    Program& program = program_of(vm, args[0]);
     Part part = part_of(vm, program, args[1], args[2], args[3]);
     Ptr<List> found = make_list(vm);
     if (part.empty) return found;
@@ -327,7 +339,7 @@ Ref re_findall(Vm& vm, const Args& args) {
 }
 
 Ref re_scan(Vm& vm, const Args& args) {
-    Program& program = program_of(args[0]);
+    Program& program = program_of(vm, args[0]);
     Part part = part_of(vm, program, args[1], args[2], args[3]);
     int64_t limit = to_index(vm, args[4]);
     Ptr<List> found = make_list(vm);

@@ -79,13 +79,13 @@ class Checker {
     }
 
     Width alternatives(int depth) {
-        if (depth > kMaxDepth) throw TooDeep();
         Width width = sequence(depth);
         while (take('|')) width.join(sequence(depth));
         return width;
     }
 
     Width sequence(int depth) {
+        if (depth > kMaxDepth) throw TooDeep();
         Width width;
         Width last_width;       // of the last item, which a repetition takes back
         Item last = Item::None;

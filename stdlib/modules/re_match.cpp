@@ -30,6 +30,9 @@ Match& self(const Args& args) { return *foreign_cast<Match>(args[0]); }
 
 Ref names_of(Vm& vm, const Match& match) { return get_attr(vm, match.pattern, intern(vm, "groupindex").get()); }
 
+// The dict of names is the pattern's, and scripts can write to it.
+bool is_group(const Match& match, Value v) { return v.is_int() && v.i >= 0 && static_cast<size_t>(v.i) <= match.groups(); }
+
 // The group that a number or a name stands for.
 size_t group_index(Vm& vm, const Match& match, Value group) {
     if (is_integer(group) || !group.is_kind(Kind::Str)) {
@@ -40,7 +43,7 @@ size_t group_index(Vm& vm, const Match& match, Value group) {
     }
     Ref names = names_of(vm, match);
     DictEntry* entry = names.is_kind(Kind::Dict) ? dict_find(vm, cast<Dict>(names.get()), group, hash_key(vm, group)) : nullptr;
-    if (!entry || !entry->value.is_int()) raise(vm, Exc::IndexError, "no such group");
+    if (!entry || !is_group(match, entry->value)) raise(vm, Exc::IndexError, "no such group");
     return static_cast<size_t>(entry->value.i);
 }
 
@@ -110,6 +113,7 @@ Ref match_groupdict(Vm& vm, const Args& args) {
     Ptr<Dict> found = make_dict(vm);
     if (!names.is_kind(Kind::Dict)) return found;
     for (size_t i = 0; DictEntry* entry = dict_entry(cast<Dict>(names.get()), i); i++) {
+        if (!is_group(match, entry->value)) continue;
         dict_set(vm, found.get(), entry->key, text_of(vm, match, static_cast<size_t>(entry->value.i), args[1]));
     }
     return found;
