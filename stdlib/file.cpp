@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "base/text/utf8.hpp"
+#include "stdlib/codecs.hpp"
 #include "stdlib/modules.hpp"
 #include "stdlib/os_error.hpp"
 #include "stdlib/streams.hpp"
@@ -37,6 +38,9 @@ struct File final : ForeignState {
     bool split_returns = true;     // lines end at \r too
     std::string write_newline;     // what \n is written as, if not itself
     Decode decode = Decode::Strict;
+    std::string encoding = "utf-8";  // as it was given
+    std::string codec;               // of any other encoding than UTF-8; empty otherwise
+    std::string errors = "strict";   // what the codec does with the rest
     std::string mode;
     Ref name;
 
@@ -121,17 +125,17 @@ std::unique_ptr<File> open_with(Vm& vm, Value name, const std::string* path, int
     return file;
 }
 
-// Encodings are UTF-8, or ASCII as a part of it.
-void check_encoding(Vm& vm, Value encoding) {
-    if (encoding.is_none()) return;
+// The codec of an encoding; empty for UTF-8.
+std::string codec_of(Vm& vm, Value encoding) {
+    if (encoding.is_none()) return {};
     std::string name(to_text(vm, encoding, "open() argument 'encoding'"));
     std::string plain;
     for (char c : name) {
         if (c != '-' && c != '_') plain += static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
     }
-    if (plain != "utf8" && plain != "ascii" && plain != "usascii" && plain != "locale") {
-        raise(vm, Exc::LookupError, "unknown encoding: {}", name);
-    }
+    if (plain == "utf8" || plain == "locale") return {};
+    encode_text(vm, "", name, "strict");  // there is such a one
+    return name;
 }
 
 void set_newline(Vm& vm, File& file, Value newline) {
@@ -155,6 +159,7 @@ void set_errors(Vm& vm, File& file, Value errors) {
     } else if (text != "strict") {
         raise(vm, Exc::LookupError, "unknown error handler name '{}'", text);
     }
+    file.errors = text;
 }
 
 }  // namespace
@@ -187,7 +192,7 @@ Ref builtin_open(Vm& vm, const Args& args) {
         if (!args[4].is_none()) raise(vm, Exc::ValueError, "binary mode doesn't take an errors argument");
         if (!args[5].is_none()) raise(vm, Exc::ValueError, "binary mode doesn't take a newline argument");
     }
-    check_encoding(vm, args[3]);
+    std::string codec = codec_of(vm, args[3]);
     Value name = args[0];
     if (is_integer(name)) {
         if (vm.host.may_open && !vm.host.may_open("", true)) raise_os_error(vm, EACCES);
@@ -207,6 +212,8 @@ Ref builtin_open(Vm& vm, const Args& args) {
     if (file->is_text) {
         set_newline(vm, *file, args[5]);
         set_errors(vm, *file, args[4]);
+        file->codec = std::move(codec);
+        file->encoding = args[3].is_none() ? "UTF-8" : std::string(cast<Str>(args[3])->view());
     }
     int64_t buffering = to_index(vm, args[2]);
     if (buffering == 0) {
@@ -266,6 +273,7 @@ Ref decoded(Vm& vm, const File& file, std::string_view bytes) {
         }
         bytes = plain;
     }
+    if (!file.codec.empty()) return decode_bytes(vm, bytes, file.codec, file.errors);
     if (text::InvalidUtf8 invalid = text::find_invalid_utf8(bytes)) {
         if (file.decode == Decode::Strict) {
             raise(vm, Exc::UnicodeDecodeError, text::utf8_error_message(bytes, invalid));
@@ -335,7 +343,8 @@ Ref read_line(Vm& vm, File& file, int64_t limit) {
     std::string_view line = file.source().buffered();
     if (size > 0) line = line.substr(0, size);
     if (limit >= 0) {
-        size_t most = file.is_text ? text::byte_offset(line, static_cast<size_t>(limit)) : static_cast<size_t>(limit);
+        bool utf8 = file.is_text && file.codec.empty();
+        size_t most = utf8 ? text::byte_offset(line, static_cast<size_t>(limit)) : static_cast<size_t>(limit);
         line = line.substr(0, most);
     }
     return take(vm, file, line.size());
@@ -377,7 +386,7 @@ Ref files_read(Vm& vm, const Args& args) {
     size_t at = 0;
     for (size_t i = 0; i < wanted && at < buffer.size(); i++) {
         if (file.universal && buffer[at] == '\r' && at + 1 < buffer.size() && buffer[at + 1] == '\n') at++;
-        at = std::min<size_t>(at + text::sequence_length(buffer[at]), buffer.size());
+        at = std::min<size_t>(at + (file.codec.empty() ? text::sequence_length(buffer[at]) : 1u), buffer.size());
     }
     return take(vm, file, at);
 }
@@ -432,10 +441,15 @@ void write_bytes(Vm& vm, File& file, std::string_view data) {
     file.raw.write(vm, translated);
 }
 
+void write_text(Vm& vm, File& file, std::string_view text) {
+    if (file.codec.empty()) return write_bytes(vm, file, text);
+    write_bytes(vm, file, encode_text(vm, text, file.codec, file.errors)->view());
+}
+
 int64_t write_value(Vm& vm, File& file, Value data) {
     if (file.is_text) {
         if (!is_str(data)) raise(vm, Exc::TypeError, "write() argument must be str, not {}", class_name(vm, data));
-        write_bytes(vm, file, cast<Str>(data)->view());
+        write_text(vm, file, cast<Str>(data)->view());
         return cast<Str>(data)->length;
     }
     if (!data.is_kind(Kind::Bytes)) {
@@ -453,7 +467,7 @@ void write_to_file(Vm& vm, Value text_file, std::string_view text) {
     File* file = foreign_cast<File>(text_file);
     if (file->closed) raise(vm, Exc::ValueError, "I/O operation on closed file.");
     if (!file->writable) unsupported(vm, "not writable");
-    write_bytes(vm, *file, text);
+    write_text(vm, *file, text);
 }
 
 Ref files_write(Vm& vm, const Args& args) { return integer(write_value(vm, writer(vm, args), args[1])); }
@@ -499,7 +513,7 @@ Ref files_exit(Vm& vm, const Args& args) { return files_close(vm, args); }
 Ref files_closed(Vm&, const Args& args) { return boolean(foreign_cast<File>(args[0])->closed); }
 Ref files_name(Vm&, const Args& args) { return foreign_cast<File>(args[0])->name; }
 Ref files_mode(Vm& vm, const Args& args) { return make_str(vm, foreign_cast<File>(args[0])->mode); }
-Ref files_encoding(Vm& vm, const Args&) { return make_str(vm, "utf-8"); }
+Ref files_encoding(Vm& vm, const Args& args) { return make_str(vm, foreign_cast<File>(args[0])->encoding); }
 Ref files_buffer(Vm& vm, const Args& args) {
     File* file = foreign_cast<File>(args[0]);
     if (file->standard < 0) raise(vm, Exc::AttributeError, "only the standard streams have an attribute 'buffer'");
@@ -543,7 +557,7 @@ Ref files_repr(Vm& vm, const Args& args) {
         const char* kind = !file->writable ? "BufferedReader" : file->readable ? "BufferedRandom" : "BufferedWriter";
         return make_str(vm, fmt::format("<_io.{} name={}>", kind, name->view()));
     }
-    return make_str(vm, fmt::format("<_io.TextIOWrapper name={} mode='{}' encoding='utf-8'>", name->view(), file->mode));
+    return make_str(vm, fmt::format("<_io.TextIOWrapper name={} mode='{}' encoding='{}'>", name->view(), file->mode, file->encoding));
 }
 
 }  // namespace talc::stdlib
