@@ -318,7 +318,7 @@ graph::Value Recorder::without_history(graph::Value value) {
 // lies otherwise.
 graph::Value Recorder::written_value(graph::Value value, const Tensor& memory, size_t nodes_before) {
     Fragment& now = fragment();
-    if (value->id < nodes_before) {
+    if (value->id < nodes_before || value->inputs.empty()) {  // an operand, too, lies as it lies
         graph::Value operand[] = {value};
         value = now.graph.add(Op::Clone, operand, {});
     }
