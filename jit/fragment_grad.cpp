@@ -382,7 +382,13 @@ class FragmentNode final : public autograd::GradNode {
     std::vector<Tensor> differentiably(autograd::Context& context, std::span<const Tensor> given) {
         const FragmentGradient& gradient = *fragment_->gradient;
         std::vector<Tensor> arguments;
-        for (const autograd::SavedTensor& saved : arguments_) arguments.push_back(saved.unpack());
+        // Copies on the tape: one argument may be made from another, and that way of the gradient is not the fragment's.
+        autograd::GradMode mode(context, true);
+        for (const autograd::SavedTensor& saved : arguments_) {
+            Tensor argument = saved.unpack();
+            if (argument.requires_grad()) argument = autograd::apply(context, Op::Clone, std::span(&argument, 1));
+            arguments.push_back(std::move(argument));
+        }
         std::vector<Value> roots;
         std::vector<Tensor> seeds;
         for (size_t i = 0; i < given.size(); ++i) {

@@ -210,6 +210,14 @@ def counted(run):
     return 0, 0
 
 
+def side_by_side(work, jobs):
+    threads = [threading.Thread(target=work) for _ in range(jobs)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
 def unit_tests(printer, clock, machine):
     """Side by side, in several processes: where nothing is cached, operators are compiled one by one."""
     unit = program(machine, "talc_unit")
@@ -246,11 +254,7 @@ def unit_tests(printer, clock, machine):
                     if (match := re.match(r"(\d+\.\d+) s: ", line)) and float(match[1]) > 5:
                         printer.detail(line)
 
-    threads = [threading.Thread(target=work) for _ in range(max(machine.jobs, 1))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    side_by_side(work, max(machine.jobs, 1))
     text = f"{sum(passed)} of {len(names)} passed, {sum(failed)} failed" + (f", {sum(late)} out of time" if late else "")
     return Result("passed" if sum(passed) == len(names) and not failed and not late else "failed", text)
 
@@ -323,13 +327,9 @@ def sanitize(printer, clock, machine, tool, names):
                 else:
                     clean.append(name)
 
-    threads = [threading.Thread(target=work) for _ in range(min(machine.jobs, 4))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    side_by_side(work, min(machine.jobs, 4))
     text = f"{tool}: {len(clean)} clean, {len(dirty)} not" + (f", {len(late)} out of time" if late else "")
-    return Result("failed" if dirty or not clean else "passed", text)
+    return Result("failed" if dirty or late or not clean else "passed", text)
 
 
 def sanitizer(printer, clock, machine):
